@@ -1,0 +1,23 @@
+# What people run. `make run` and `make test` work on a fresh machine with Rust, Node and apt.
+
+# Tests build into a cache outside the clone, so that a second clone need not start anew.
+TEST_TARGET := $(or $(CARGO_TARGET_DIR),$(HOME)/.cache/haft/target)
+
+.PHONY: run build test check bench
+
+run: ## build and start Haft
+	cargo run --release -p haft --target-dir target -- serve
+
+build: ## the release binary at target/release/haft
+	cargo build --release -p haft --target-dir target
+
+test: ## everything CI runs
+	CARGO_TARGET_DIR=$(TEST_TARGET) scripts/test
+
+check: ## the inner loop: format, lint, and the quick tests; `make check CRATE=haft-core` for one crate
+	cargo fmt --check
+	CARGO_TARGET_DIR=$(TEST_TARGET) RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+		cargo test --quiet $(if $(CRATE),--package $(CRATE),--workspace --exclude haft-bench) --lib --bins --tests
+
+bench: ## figures of this machine, beside the direct call
+	cargo run --release -p haft-bench --target-dir target

@@ -1,0 +1,154 @@
+//! `execute` over HTTP, beside a bare axum handler that reads JSON and answers JSON.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::routing::post;
+use axum::serve::ListenerExt;
+use axum::{Json, Router};
+use haft_engine::{
+    BoxFuture, BreakerSettings, CallRecord, CallSink, Effect, MockKind, SinkError, Tool, ToolService,
+};
+use haft_server::Settings;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::load::{Round, Target};
+use crate::table::{median, print};
+
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_secs(2);
+const TOKEN: &str = "bench";
+
+struct Forgetful;
+
+impl CallSink for Forgetful {
+    fn write<'a>(&'a self, _: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// Runs one of the servers until it is killed.
+pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        println!("{}", listener.local_addr()?);
+        match which {
+            "bare" => {
+                let router = Router::new().route("/execute", post(bare));
+                let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+                axum::serve(listener, router).await?;
+            }
+            _ => {
+                let router = haft_server::router(engine()?, Settings { token: TOKEN.to_owned().into() });
+                haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+async fn bare(Json(body): Json<Value>) -> Json<Value> {
+    Json(json!({"code": 200, "message": "success", "data": {"data": body["arguments"]}}))
+}
+
+fn engine() -> anyhow::Result<ToolService> {
+    let engine = ToolService::builder()
+        .kind(MockKind)
+        .breaker(BreakerSettings::default())
+        .cache()
+        .limits()
+        .events()
+        .sink(Arc::new(Forgetful))
+        .build();
+    let schema = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
+    let tool = Tool::native_json("no_op", "Does nothing.", schema, |arguments, _| async { Ok(arguments) });
+    engine.register(tool.effect(Effect::Read).per_minute(1_000_000, 1_000_000).max_concurrency(1000))?;
+    Ok(engine)
+}
+
+/// A server in a process of its own.
+struct Served {
+    child: Child,
+    target: Target,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn start(which: &str, path: &str) -> anyhow::Result<Served> {
+    let mut child =
+        Command::new(std::env::current_exe()?).args(["serve", which]).stdout(Stdio::piped()).spawn()?;
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut address)?;
+    let address = address.trim().to_owned();
+    let body = r#"{"arguments":{"city":"Tokyo"}}"#;
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    Ok(Served { target: Target { address, process: child.id(), request: request.into_bytes() }, child })
+}
+
+pub(crate) async fn run() -> anyhow::Result<()> {
+    let bare = start("bare", "/execute")?;
+    let haft = start("haft", "/api/tools/no_op/execute")?;
+    for connections in [1, 16, 64] {
+        let (mut of_bare, mut of_haft) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            of_bare.push(bare.target.round(connections, ROUND).await?);
+            of_haft.push(haft.target.round(connections, ROUND).await?);
+        }
+        let (bare, haft) = (Figures::of(&of_bare), Figures::of(&of_haft));
+        let heading =
+            ["server", "calls/s", "median", "slowest 1 %", "CPU per call"].map(str::to_owned).to_vec();
+        let ratio = vec![
+            "ratio".to_owned(),
+            format!("{:.2}", haft.per_second / bare.per_second),
+            format!("{:.2}", haft.median / bare.median),
+            format!("{:.2}", haft.slowest / bare.slowest),
+            format!("{:.2}", haft.cpu / bare.cpu),
+        ];
+        let rows = [heading, bare.row("bare axum handler"), haft.row("haft, execute"), ratio];
+        print(&format!("HTTP, {connections} connections (client on the same two cores)"), &rows);
+    }
+    Ok(())
+}
+
+/// The middle of several rounds.
+struct Figures {
+    per_second: f64,
+    median: f64,
+    slowest: f64,
+    cpu: f64,
+}
+
+impl Figures {
+    fn of(rounds: &[Round]) -> Self {
+        let middle = |figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
+        Self {
+            per_second: middle(|round| round.per_second),
+            median: middle(|round| round.median),
+            slowest: middle(|round| round.slowest),
+            cpu: middle(|round| round.cpu),
+        }
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        vec![
+            name.to_owned(),
+            format!("{:.0}", self.per_second),
+            format!("{:.0} µs", self.median),
+            format!("{:.0} µs", self.slowest),
+            format!("{:.1} µs", self.cpu),
+        ]
+    }
+}

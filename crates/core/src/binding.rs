@@ -1,0 +1,103 @@
+//! What an agent's binding adds to a tool: defaults, fixed values and a stricter policy.
+
+use serde_json::{Map, Value};
+
+use crate::{Message, Policy, Violation};
+
+crate::templates! {
+    FIXED_NOT_OBJECT = "binding.fixedNotObject",
+        "must be an object of argument values",
+        "必须是由参数值组成的对象";
+}
+
+/// How one agent uses one tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Binding {
+    pub tool_config: ToolConfig,
+    pub policy: Option<Policy>,
+}
+
+/// Argument values a binding gives: defaults, which a call may override, and
+/// fixed ones (`$fixed`), which the model can neither see nor change.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolConfig {
+    defaults: Map<String, Value>,
+    fixed: Map<String, Value>,
+}
+
+impl ToolConfig {
+    /// Reads `{"maxResults": 10, "$fixed": {"region": "cn"}}`.
+    pub fn parse(mut fields: Map<String, Value>) -> Result<Self, Violation> {
+        let fixed = match fields.shift_remove("$fixed") {
+            None => Map::new(),
+            Some(Value::Object(fixed)) => fixed,
+            Some(_) => return Err(Violation::new("$fixed", Message::new(&FIXED_NOT_OBJECT))),
+        };
+        Ok(Self { defaults: fields, fixed })
+    }
+
+    /// Puts the binding's values under and over the arguments of one call.
+    pub fn merge_into(&self, arguments: &mut Map<String, Value>) {
+        for (name, value) in &self.defaults {
+            if !arguments.contains_key(name) {
+                arguments.insert(name.clone(), value.clone());
+            }
+        }
+        for (name, value) in &self.fixed {
+            arguments.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn fields(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn defaults_yield_and_fixed_values_hold() {
+        let config =
+            ToolConfig::parse(fields(json!({"max": 10, "$fixed": {"region": "cn"}}))).expect("well formed");
+        let mut arguments = fields(json!({"max": 3, "region": "us"}));
+        config.merge_into(&mut arguments);
+        assert_eq!(Value::Object(arguments), json!({"max": 3, "region": "cn"}));
+
+        let mut none = Map::new();
+        config.merge_into(&mut none);
+        assert_eq!(Value::Object(none), json!({"max": 10, "region": "cn"}));
+    }
+
+    #[test]
+    fn a_fixed_that_is_no_object_is_refused() {
+        let error = ToolConfig::parse(fields(json!({"$fixed": [1]}))).expect_err("refused");
+        assert_eq!(error.path, "$fixed");
+    }
+
+    proptest! {
+        #[test]
+        fn merging_obeys_its_order(
+            defaults in prop::collection::btree_map("[a-d]", 0..9_i32, 0..4),
+            fixed in prop::collection::btree_map("[a-d]", 10..19_i32, 0..4),
+            given in prop::collection::btree_map("[a-d]", 20..29_i32, 0..4),
+        ) {
+            let object = |map: &std::collections::BTreeMap<String, i32>| fields(json!(map));
+            let config = ToolConfig { defaults: object(&defaults), fixed: object(&fixed) };
+            let mut merged = object(&given);
+            config.merge_into(&mut merged);
+
+            for name in ["a", "b", "c", "d"] {
+                let expected = fixed.get(name).or(given.get(name)).or(defaults.get(name));
+                prop_assert_eq!(merged.get(name).cloned(), expected.map(|n| json!(n)));
+            }
+            let once = merged.clone();
+            config.merge_into(&mut merged);
+            prop_assert_eq!(merged, once);
+        }
+    }
+}

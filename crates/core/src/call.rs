@@ -1,0 +1,237 @@
+//! A call as it is asked for, who asks, and what the tool's code gets to know of it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::{AgentId, Binding, CallId, ConversationId, Locale, SpaceId, ToolName, UserId};
+
+/// The door a call came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Api,
+    Chat,
+    Flow,
+    Mcp,
+    Cli,
+    Task,
+    Library,
+}
+
+/// Who calls, and through which door.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub space: SpaceId,
+    pub user: Option<UserId>,
+    pub source: Source,
+    pub locale: Locale,
+}
+
+/// How one call shall be made. What is not said comes from the tool.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    pub timeout: Option<Duration>,
+    pub retries: Option<u32>,
+    pub retry_delay: Option<Duration>,
+    pub validation: Validation,
+    pub run: RunMode,
+    pub call_id: Option<CallId>,
+    pub agent: Option<AgentId>,
+    pub conversation: Option<ConversationId>,
+    pub binding: Option<Arc<Binding>>,
+    pub cancel: Option<CancellationToken>,
+}
+
+/// Whether arguments that almost fit are made to fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Validation {
+    /// `"3"` is taken for 3 where only a number fits.
+    #[default]
+    Gentle,
+    Strict,
+}
+
+/// Whether the tool runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunMode {
+    #[default]
+    Real,
+    /// All checks are made and what would be done is shown; nothing is sent.
+    Dry,
+}
+
+impl CallOptions {
+    #[must_use]
+    pub fn timeout_ms(mut self, milliseconds: u64) -> Self {
+        self.timeout = Some(Duration::from_millis(milliseconds));
+        self
+    }
+
+    #[must_use]
+    pub fn retries(mut self, further_attempts: u32) -> Self {
+        self.retries = Some(further_attempts);
+        self
+    }
+
+    #[must_use]
+    pub fn retry_delay_ms(mut self, milliseconds: u64) -> Self {
+        self.retry_delay = Some(Duration::from_millis(milliseconds));
+        self
+    }
+
+    /// Arguments are taken as they are, without gentle coercion.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.validation = Validation::Strict;
+        self
+    }
+
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.run = RunMode::Dry;
+        self
+    }
+
+    #[must_use]
+    pub fn call_id(mut self, id: CallId) -> Self {
+        self.call_id = Some(id);
+        self
+    }
+
+    #[must_use]
+    pub fn agent(mut self, agent: AgentId) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    #[must_use]
+    pub fn conversation(mut self, conversation: ConversationId) -> Self {
+        self.conversation = Some(conversation);
+        self
+    }
+
+    #[must_use]
+    pub fn binding(mut self, binding: Arc<Binding>) -> Self {
+        self.binding = Some(binding);
+        self
+    }
+
+    /// Cancelling the token cancels the call.
+    #[must_use]
+    pub fn cancel(mut self, token: CancellationToken) -> Self {
+        self.cancel = Some(token);
+        self
+    }
+}
+
+/// What a tool's code gets to know of the call it works for. Cheap to clone.
+#[derive(Clone)]
+pub struct CallContext {
+    inner: Arc<CallInfo>,
+    attempt: u32,
+}
+
+/// The part of a context that is the same for all attempts.
+pub struct CallInfo {
+    pub call_id: CallId,
+    pub tool: ToolName,
+    pub space: SpaceId,
+    pub user: Option<UserId>,
+    pub agent: Option<AgentId>,
+    pub conversation: Option<ConversationId>,
+    pub locale: Locale,
+    pub deadline: Instant,
+    pub cancel: CancellationToken,
+    pub progress: Option<Arc<dyn ProgressSink>>,
+}
+
+/// Where a tool's progress goes.
+pub trait ProgressSink: Send + Sync {
+    fn progress(&self, call: &CallInfo, progress: Progress);
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Progress {
+    /// Between 0 and 1, when it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fraction: Option<f64>,
+    pub message: String,
+}
+
+impl CallContext {
+    pub fn new(info: CallInfo) -> Self {
+        Self { inner: Arc::new(info), attempt: 1 }
+    }
+
+    /// The same call, one attempt later.
+    #[must_use]
+    pub fn next_attempt(&self) -> Self {
+        Self { inner: self.inner.clone(), attempt: self.attempt + 1 }
+    }
+
+    /// The same for every attempt of one call: the key that makes a repeat safe.
+    pub fn call_id(&self) -> &CallId {
+        &self.inner.call_id
+    }
+
+    pub fn tool(&self) -> &ToolName {
+        &self.inner.tool
+    }
+
+    pub fn space(&self) -> SpaceId {
+        self.inner.space
+    }
+
+    pub fn user(&self) -> Option<UserId> {
+        self.inner.user
+    }
+
+    pub fn agent(&self) -> Option<AgentId> {
+        self.inner.agent
+    }
+
+    pub fn conversation(&self) -> Option<ConversationId> {
+        self.inner.conversation
+    }
+
+    pub fn locale(&self) -> Locale {
+        self.inner.locale
+    }
+
+    /// 1 for the first.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// When the whole call, with all its attempts, must be over.
+    pub fn deadline(&self) -> Instant {
+        self.inner.deadline
+    }
+
+    /// Ends when nobody waits for the answer any more: cancelled, timed out, gone away.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.inner.cancel
+    }
+
+    /// Tells subscribers how far the call has come.
+    pub fn progress(&self, progress: Progress) {
+        if let Some(sink) = &self.inner.progress {
+            sink.progress(&self.inner, progress);
+        }
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("call_id", &self.inner.call_id)
+            .field("tool", &self.inner.tool)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}

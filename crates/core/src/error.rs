@@ -1,0 +1,350 @@
+//! What may go wrong with a call: a kind that policy hangs on, a message, and what is known besides.
+//!
+//! An error is data until a door turns it into words. HTTP status codes and exit
+//! codes belong to the doors and never appear here.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::{Locale, Message};
+
+/// The closed list of what may go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ErrorKind {
+    /// The upstream could not be reached: refused, reset, DNS, TLS.
+    Network,
+    /// An attempt ran past its time.
+    Timeout,
+    /// The arguments do not fit, or the upstream said so.
+    Validation,
+    /// The upstream does not know who we are.
+    Authentication,
+    /// The upstream, or our own guard, does not allow it.
+    Permission,
+    /// The upstream, or we, have no such thing.
+    NotFound,
+    /// Too many calls, by the upstream's count or by ours.
+    RateLimit,
+    /// The upstream failed.
+    Server,
+    /// The upstream failed so often that we stopped asking for a while.
+    CircuitOpen,
+    /// The answer is larger than allowed.
+    ResponseTooLarge,
+    /// The tool is switched off.
+    ToolDisabled,
+    /// The caller went away or cancelled.
+    Cancelled,
+    /// The tool itself failed.
+    Execution,
+    /// A person or a rule refused.
+    Denied,
+    /// Sent, and the outcome is not known.
+    Unknown,
+    /// Our queues or the log are full.
+    Overloaded,
+    /// A run's or a user's budget is spent.
+    BudgetExceeded,
+    /// Our own failure.
+    Internal,
+    /// Something we depend on is away for now.
+    Unavailable,
+    /// Our API: no token, or a bad one.
+    Unauthorized,
+    /// Our API: a stale version, or a name that is taken.
+    Conflict,
+    /// Our API: a malformed request.
+    BadRequest,
+}
+
+impl ErrorKind {
+    /// Every kind, for tables and tests.
+    pub const ALL: [Self; 22] = [
+        Self::Network,
+        Self::Timeout,
+        Self::Validation,
+        Self::Authentication,
+        Self::Permission,
+        Self::NotFound,
+        Self::RateLimit,
+        Self::Server,
+        Self::CircuitOpen,
+        Self::ResponseTooLarge,
+        Self::ToolDisabled,
+        Self::Cancelled,
+        Self::Execution,
+        Self::Denied,
+        Self::Unknown,
+        Self::Overloaded,
+        Self::BudgetExceeded,
+        Self::Internal,
+        Self::Unavailable,
+        Self::Unauthorized,
+        Self::Conflict,
+        Self::BadRequest,
+    ];
+
+    /// The only place that says which failures may pass if tried again.
+    pub fn is_transient(self) -> bool {
+        match self {
+            Self::Network | Self::Timeout | Self::RateLimit | Self::Server | Self::Unavailable => true,
+            Self::Validation
+            | Self::Authentication
+            | Self::Permission
+            | Self::NotFound
+            | Self::CircuitOpen
+            | Self::ResponseTooLarge
+            | Self::ToolDisabled
+            | Self::Cancelled
+            | Self::Execution
+            | Self::Denied
+            | Self::Unknown
+            | Self::Overloaded
+            | Self::BudgetExceeded
+            | Self::Internal
+            | Self::Unauthorized
+            | Self::Conflict
+            | Self::BadRequest => false,
+        }
+    }
+
+    /// Whether a circuit breaker counts it: the upstream is unwell, not merely strict.
+    pub fn is_upstream_failure(self) -> bool {
+        matches!(self, Self::Network | Self::Timeout | Self::Server)
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// The path of a whole document.
+pub const ROOT: &str = "(root)";
+
+/// One thing wrong at one place of a JSON document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Violation {
+    /// Dotted: `files.0.url`; the whole document is `(root)`.
+    pub path: String,
+    pub message: Message,
+}
+
+impl Violation {
+    pub fn new(path: impl Into<String>, message: Message) -> Self {
+        Self { path: path.into(), message }
+    }
+
+    /// The same, one level further out: `url` within `config` is `config.url`.
+    #[must_use]
+    pub fn within(self, outer: &str) -> Self {
+        let path = if self.path == ROOT { outer.to_owned() } else { format!("{outer}.{}", self.path) };
+        Self { path, ..self }
+    }
+
+    fn as_message(&self) -> Message {
+        Message::new(&AT_PATH).with("path", &self.path).with_messages("message", vec![self.message.clone()])
+    }
+}
+
+crate::templates! {
+    AT_PATH = "violation",
+        "{path}: {message}",
+        "{path}: {message}";
+    // The prefix stays English in every language: it is the form that clients match on.
+    INVALID_INPUTS = "invalidInputs",
+        "Invalid inputs: {violations}",
+        "Invalid inputs: {violations}";
+}
+
+/// How one call failed.
+#[derive(Debug, Clone)]
+pub struct CallError(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: Message,
+    violations: Vec<Violation>,
+    details: Map<String, Value>,
+    retry_after: Option<Duration>,
+    did_nothing: bool,
+    repeatable: bool,
+    source: Option<std::sync::Arc<dyn StdError + Send + Sync>>,
+}
+
+impl CallError {
+    pub fn new(kind: ErrorKind, message: Message) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message,
+            violations: Vec::new(),
+            details: Map::new(),
+            retry_after: None,
+            did_nothing: false,
+            repeatable: true,
+            source: None,
+        }))
+    }
+
+    /// An error whose words are somebody else's and are not translated.
+    pub fn text(kind: ErrorKind, text: impl Into<String>) -> Self {
+        Self::new(kind, Message::verbatim(text))
+    }
+
+    /// `Invalid inputs: …`, with every violation in the message and in the details.
+    pub fn invalid(violations: Vec<Violation>) -> Self {
+        let messages = violations.iter().map(Violation::as_message).collect();
+        let message = Message::new(&INVALID_INPUTS).with_messages("violations", messages);
+        let mut error = Self::new(ErrorKind::Validation, message);
+        error.0.violations = violations;
+        error
+    }
+
+    /// Adds a fact to the details.
+    #[must_use]
+    pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Says how long to wait before trying again.
+    #[must_use]
+    pub fn retry_after(mut self, pause: Duration) -> Self {
+        self.0.retry_after = Some(pause);
+        self
+    }
+
+    /// Says that the attempt certainly changed nothing (refused, 429, 503), so
+    /// that it may be repeated whatever the tool's effect.
+    #[must_use]
+    pub fn that_did_nothing(mut self) -> Self {
+        self.0.did_nothing = true;
+        self
+    }
+
+    /// Says that the call may have changed something, so that nobody should simply make it again.
+    #[must_use]
+    pub fn that_must_not_be_repeated(mut self) -> Self {
+        self.0.repeatable = false;
+        self
+    }
+
+    /// Keeps the error this one came from.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into().into());
+        self
+    }
+
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    pub fn message(&self) -> &Message {
+        &self.0.message
+    }
+
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
+    }
+
+    pub fn pause_asked_for(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    pub fn did_nothing(&self) -> bool {
+        self.0.did_nothing
+    }
+
+    /// Whether the same call may be made again, and has a chance.
+    pub fn is_retryable(&self) -> bool {
+        self.0.repeatable && self.0.kind.is_transient()
+    }
+
+    /// What the details say, in words of one language.
+    pub fn details(&self, locale: Locale) -> Map<String, Value> {
+        let mut details = self.0.details.clone();
+        if !self.0.violations.is_empty() {
+            let errors = self.0.violations.iter().map(|violation| {
+                json!({
+                    "path": violation.path,
+                    "message": violation.message.render(locale),
+                    "id": violation.message.id(),
+                })
+            });
+            details.insert("errors".to_owned(), errors.collect());
+        }
+        if let Some(source) = &self.0.source {
+            details.entry("cause").or_insert_with(|| Value::String(source.to_string()));
+        }
+        if let Some(pause) = self.0.retry_after {
+            details.entry("retryAfterMs").or_insert_with(|| json!(pause.as_millis() as u64));
+        }
+        details
+    }
+
+    /// The error as callers see it: `{kind, message, retryable, details}`.
+    pub fn to_json(&self, locale: Locale) -> Value {
+        json!({
+            "kind": self.0.kind,
+            "message": self.0.message.render(locale),
+            "retryable": self.is_retryable(),
+            "details": self.details(locale),
+        })
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.kind, self.0.message)
+    }
+}
+
+impl StdError for CallError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_in_the_list_once() {
+        let mut seen = std::collections::HashSet::new();
+        assert!(ErrorKind::ALL.into_iter().all(|kind| seen.insert(kind)));
+    }
+
+    #[test]
+    fn violations_make_one_message_and_a_list() {
+        let error = CallError::invalid(vec![
+            Violation::new("city", Message::verbatim("is required")),
+            Violation::new("files.0.url", Message::verbatim("7 is not of type \"string\"")),
+        ]);
+        let json = error.to_json(Locale::En);
+        assert_eq!(
+            json["message"],
+            "Invalid inputs: city: is required, files.0.url: 7 is not of type \"string\""
+        );
+        assert_eq!(json["retryable"], false);
+        assert_eq!(json["details"]["errors"][1]["path"], "files.0.url");
+    }
+
+    #[test]
+    fn the_cause_is_kept_in_the_details() {
+        let error = CallError::text(ErrorKind::Network, "no answer")
+            .caused_by("connection refused")
+            .retry_after(Duration::from_millis(1500));
+        let details = error.details(Locale::En);
+        assert_eq!(details["cause"], "connection refused");
+        assert_eq!(details["retryAfterMs"], 1500);
+        assert_eq!(error.to_string(), "Network: no answer");
+    }
+}

@@ -1,0 +1,156 @@
+//! Ids: each noun has a type of its own, so that one cannot be taken for another.
+//!
+//! Ids are minted elsewhere (that needs a clock); here they only parse and print.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::ToolName;
+
+/// Declares id types: UUIDv7 inside, distinct types outside.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl From<Uuid> for $name {
+            fn from(id: Uuid) -> Self {
+                Self(id)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                Uuid::try_parse(text).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A space: what a team shares, and the border nothing crosses.
+    SpaceId;
+    /// A person, or a program that acts for one.
+    UserId;
+    /// An agent: a model with instructions and tools.
+    AgentId;
+    /// One conversation with an agent.
+    ConversationId;
+    /// One durable run.
+    RunId;
+}
+
+/// A tool: its constant name where code provides it (built-in, native), a UUIDv7 where a user does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ToolId {
+    Uuid(Uuid),
+    Named(ToolName),
+}
+
+impl fmt::Display for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uuid(id) => id.fmt(f),
+            Self::Named(name) => name.fmt(f),
+        }
+    }
+}
+
+/// One logical call of one tool, however many attempts it takes. A caller may
+/// give its own (a model's `call_…`), so this is text: 1 to 128 visible ASCII characters.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub struct CallId(Arc<str>);
+
+/// Why a text is no call id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a call id has 1 to 128 visible ASCII characters")]
+pub struct CallIdError;
+
+impl CallId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Uuid> for CallId {
+    fn from(id: Uuid) -> Self {
+        let mut buffer = Uuid::encode_buffer();
+        Self(Arc::from(&*id.hyphenated().encode_lower(&mut buffer)))
+    }
+}
+
+impl FromStr for CallId {
+    type Err = CallIdError;
+
+    fn from_str(text: &str) -> Result<Self, CallIdError> {
+        if text.is_empty() || text.len() > 128 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(CallIdError);
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl TryFrom<String> for CallId {
+    type Error = CallIdError;
+
+    fn try_from(text: String) -> Result<Self, CallIdError> {
+        text.parse()
+    }
+}
+
+impl From<CallId> for String {
+    fn from(id: CallId) -> Self {
+        id.0.as_ref().to_owned()
+    }
+}
+
+impl Serialize for CallId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_id_becomes_a_header_and_so_holds_no_odd_characters() {
+        for good in ["call_abc123", "0190b5a0-0000-7000-8000-000000000000", "toolu_01:a/b"] {
+            assert_eq!(good.parse::<CallId>().map(String::from), Ok(good.to_owned()));
+        }
+        for bad in ["", "a b", "a\r\nX-Evil: 1", "调用", &"x".repeat(129)] {
+            assert_eq!(bad.parse::<CallId>(), Err(CallIdError), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_id_tells_a_name_from_a_uuid() {
+        let read = |text: &str| serde_json::from_value::<ToolId>(serde_json::json!(text));
+        assert!(matches!(read("calculator"), Ok(ToolId::Named(_))));
+        assert!(matches!(read("0190b5a0-0000-7000-8000-000000000000"), Ok(ToolId::Uuid(_))));
+        assert!(read("a b").is_err());
+    }
+}

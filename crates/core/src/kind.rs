@@ -1,0 +1,92 @@
+//! The seam between the pipeline and what a tool really does.
+//!
+//! A kind prepares once and runs many times. It names its failures; deadline,
+//! retry, breaker, record and redaction belong to the engine and never to a kind.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::{Arguments, CallContext, CallError, Effect, Violation};
+
+/// A future behind `dyn`, as the seams return it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One way of doing a tool's work: `http`, `mcp`, `python`, an embedder's own.
+pub trait Kind: Send + Sync {
+    /// The word in a tool's `type`, in lower case.
+    fn name(&self) -> &'static str;
+
+    /// Other words for the same kind.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Checks a definition's `config` and does all work that need not be done per call.
+    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError>;
+}
+
+/// One tool version, ready to run.
+pub trait Prepared: Send + Sync {
+    /// What a call does to the world, where the tool's definition does not say.
+    fn effect(&self) -> Effect;
+
+    /// The argument schema, for kinds that can tell it from their config; used when the definition has none.
+    fn input_schema(&self) -> Option<Value> {
+        None
+    }
+
+    /// Calls that fail together: whatever shares a key shares a circuit breaker.
+    fn breaker_key(&self, _arguments: &Arguments) -> Option<BreakerKey> {
+        None
+    }
+
+    /// What a call would do, for a dry run; nothing may be sent.
+    fn preview(&self, _arguments: &Arguments, _context: &CallContext) -> Option<Value> {
+        None
+    }
+
+    /// Makes one attempt. Dropping the future must stop the work.
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>>;
+}
+
+/// What a circuit breaker is kept for, within one space: an origin, a server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BreakerKey(Arc<str>);
+
+impl BreakerKey {
+    pub fn new(key: impl Into<Arc<str>>) -> Self {
+        Self(key.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What an attempt answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    pub data: Value,
+}
+
+impl From<Value> for ToolOutput {
+    fn from(data: Value) -> Self {
+        Self { data }
+    }
+}
+
+/// A config its kind cannot work with; paths are relative to the config.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigError(pub Vec<Violation>);
+
+impl From<Violation> for ConfigError {
+    fn from(violation: Violation) -> Self {
+        Self(vec![violation])
+    }
+}

@@ -1,0 +1,43 @@
+//! The nouns and rules of Haft: what a tool is, what a call is, what may go wrong.
+//!
+//! Everything here is plain data and pure functions: no I/O, no clock, no
+//! database, no runtime. A value that exists is valid; whoever holds one need
+//! not check it again.
+
+pub mod arguments;
+pub mod binding;
+pub mod call;
+pub mod effect;
+pub mod error;
+pub mod id;
+pub mod json;
+pub mod kind;
+pub mod locale;
+pub mod message;
+pub mod name;
+pub mod nearest;
+pub mod outcome;
+pub mod retry;
+pub mod schema;
+pub mod tool;
+
+pub use arguments::Arguments;
+pub use binding::{Binding, ToolConfig};
+pub use call::{CallContext, CallOptions, Caller, Progress, Source};
+pub use effect::{Effect, Policy};
+pub use error::{CallError, ErrorKind, Violation};
+pub use id::{AgentId, CallId, ConversationId, RunId, SpaceId, ToolId, UserId};
+pub use kind::{BoxFuture, BreakerKey, ConfigError, Kind, Prepared, ToolOutput};
+pub use locale::Locale;
+pub use message::{Message, Template};
+pub use name::{KindName, ToolName};
+pub use outcome::ToolExecutionResult;
+pub use retry::RetryPolicy;
+pub use schema::ToolSchema;
+pub use tool::{ToolSpec, ToolVersion};
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static Template> {
+    let own = [message::TEMPLATES, error::TEMPLATES, binding::TEMPLATES, tool::input::TEMPLATES];
+    own.into_iter().flatten().copied().chain(schema::all_templates()).collect()
+}

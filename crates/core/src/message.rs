@@ -1,0 +1,183 @@
+//! Messages as data: an id and parameters, which become words only at a door.
+//!
+//! Each crate declares its own [`Template`]s beside the code that uses them.
+//! No I/O and no global registry live here.
+
+use std::fmt::{self, Write as _};
+
+use crate::Locale;
+
+/// One thing Haft can say, in every language it speaks. `{name}` marks a parameter.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Stable: clients and translations may rely on it.
+    pub id: &'static str,
+    pub en: &'static str,
+    pub zh: &'static str,
+}
+
+impl Template {
+    pub const fn new(id: &'static str, en: &'static str, zh: &'static str) -> Self {
+        Self { id, en, zh }
+    }
+
+    fn text(&self, locale: Locale) -> &'static str {
+        match locale {
+            Locale::En => self.en,
+            Locale::Zh => self.zh,
+        }
+    }
+}
+
+/// Declares a module's templates, and `TEMPLATES`, the list of them.
+#[macro_export]
+macro_rules! templates {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $en:literal, $zh:literal;)*) => {
+        $($(#[$doc])* pub(crate) static $name: $crate::Template = $crate::Template::new($id, $en, $zh);)*
+        pub(crate) static TEMPLATES: &[&$crate::Template] = &[$(&$name),*];
+    };
+}
+
+templates! {
+    // Words that come from elsewhere and are passed on as they are.
+    VERBATIM = "verbatim", "{text}", "{text}";
+}
+
+/// A template with its parameters filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    template: &'static Template,
+    params: Vec<(&'static str, Param)>,
+}
+
+/// The value of one parameter.
+#[derive(Debug, Clone, PartialEq)]
+enum Param {
+    Text(String),
+    /// Messages of their own, rendered in the same language and joined with `, `.
+    Messages(Vec<Message>),
+}
+
+impl Message {
+    pub fn new(template: &'static Template) -> Self {
+        Self { template, params: Vec::new() }
+    }
+
+    /// A message whose words are somebody else's: a native tool's error, an upstream's.
+    pub fn verbatim(text: impl Into<String>) -> Self {
+        Self::new(&VERBATIM).with("text", text.into())
+    }
+
+    /// Fills in one parameter.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
+        self.params.push((name, Param::Text(value.to_string())));
+        self
+    }
+
+    /// Fills in one parameter with messages, which are translated too.
+    #[must_use]
+    pub fn with_messages(mut self, name: &'static str, messages: Vec<Message>) -> Self {
+        self.params.push((name, Param::Messages(messages)));
+        self
+    }
+
+    pub fn id(&self) -> &'static str {
+        self.template.id
+    }
+
+    /// The message in words.
+    pub fn render(&self, locale: Locale) -> String {
+        let mut words = String::new();
+        self.render_into(&mut words, locale);
+        words
+    }
+
+    fn render_into(&self, words: &mut String, locale: Locale) {
+        let mut rest = self.template.text(locale);
+        while let Some((before, after)) = rest.split_once('{') {
+            words.push_str(before);
+            let Some((name, after)) = after.split_once('}') else {
+                rest = after;
+                break;
+            };
+            match self.params.iter().find(|(known, _)| *known == name) {
+                Some((_, Param::Text(text))) => words.push_str(text),
+                Some((_, Param::Messages(messages))) => {
+                    for (index, message) in messages.iter().enumerate() {
+                        if index > 0 {
+                            words.push_str(", ");
+                        }
+                        message.render_into(words, locale);
+                    }
+                }
+                // A parameter nobody filled in shows as it stands rather than vanish.
+                None => {
+                    let _ = write!(words, "{{{name}}}");
+                }
+            }
+            rest = after;
+        }
+        words.push_str(rest);
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Locale::En))
+    }
+}
+
+/// Fails when a template lacks a language or its languages name different
+/// parameters. Each crate calls it in a test over its own templates.
+pub fn check_templates(templates: &[&Template]) -> Result<(), String> {
+    let mut ids = std::collections::HashSet::new();
+    for template in templates {
+        let Template { id, en, zh } = template;
+        if !ids.insert(id) {
+            return Err(format!("{id}: used twice"));
+        }
+        if en.is_empty() || zh.is_empty() {
+            return Err(format!("{id}: a language is missing"));
+        }
+        if parameters(en) != parameters(zh) {
+            return Err(format!("{id}: the languages name different parameters"));
+        }
+    }
+    Ok(())
+}
+
+fn parameters(text: &str) -> std::collections::BTreeSet<&str> {
+    text.split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static GREETING: Template = Template::new("greeting", "Hello {name}: {all}", "{all}：{name}你好");
+
+    #[test]
+    fn renders_parameters_in_both_languages_and_nested() {
+        let message = Message::new(&GREETING).with("name", "Ada").with_messages(
+            "all",
+            vec![Message::verbatim("a {name}"), Message::new(&GREETING).with("name", 1)],
+        );
+        assert_eq!(message.render(Locale::En), "Hello Ada: a {name}, Hello 1: {all}");
+        assert_eq!(message.render(Locale::Zh), "a {name}, {all}：1你好：Ada你好");
+    }
+
+    #[test]
+    fn parameters_are_never_expanded_again() {
+        let message = Message::new(&GREETING).with("name", "{all}").with("all", "x");
+        assert_eq!(message.to_string(), "Hello {all}: x");
+    }
+
+    #[test]
+    fn a_template_with_other_parameters_in_one_language_is_found() {
+        static ODD: Template = Template::new("odd", "{a}", "{b}");
+        assert!(check_templates(&[&GREETING]).is_ok());
+        assert!(check_templates(&[&ODD]).is_err());
+        assert!(check_templates(&[&GREETING, &GREETING]).is_err());
+    }
+}

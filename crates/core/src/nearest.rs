@@ -1,0 +1,33 @@
+//! The known words nearest to one that is not known, for "did you mean".
+
+/// At most `most` of `known`, nearest first, leaving out those that are not alike.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let wanted = word.to_ascii_lowercase();
+    let mut scored: Vec<(f64, &str)> = known
+        .map(|name| (likeness(&wanted, &name.to_ascii_lowercase()), name))
+        .filter(|(score, _)| *score >= 0.7)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    scored.into_iter().take(most).map(|(_, name)| name).collect()
+}
+
+fn likeness(wanted: &str, name: &str) -> f64 {
+    // A name that holds the word, or the other way round, is near whatever their lengths.
+    let holds = wanted.len() >= 3 && name.len() >= 3 && (name.contains(wanted) || wanted.contains(name));
+    let score = strsim::jaro_winkler(wanted, name);
+    if holds { score.max(0.85) } else { score }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_typos_and_parts_and_nothing_unlike() {
+        let known = ["weather", "web_search", "calculator"];
+        assert_eq!(nearest("wether", known.into_iter(), 3), ["weather"]);
+        assert_eq!(nearest("search", known.into_iter(), 3), ["web_search"]);
+        assert_eq!(nearest("Calculater", known.into_iter(), 1), ["calculator"]);
+        assert!(nearest("zzz", known.into_iter(), 3).is_empty());
+    }
+}

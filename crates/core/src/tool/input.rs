@@ -1,0 +1,230 @@
+//! Reading a definition from JSON: snake_case spellings, aliases and the flat form all become one form.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use crate::nearest::nearest;
+use crate::{Message, ToolName, ToolSchema, ToolSpec, Violation};
+
+use super::{DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT};
+
+/// What a definition may say, as a schema: the first half of reading one.
+static DEFINITION: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
+    let document = serde_json::from_str(include_str!("schema.json")).unwrap_or(Value::Null);
+    ToolSchema::of_arguments(&document)
+});
+
+crate::templates! {
+    GIVEN_TWICE = "tool.givenTwice",
+        "is also given as {other}, with another value; give only one of them",
+        "与 {other} 重复且值不同；请只保留一个";
+    UNKNOWN_FIELD = "tool.unknownField",
+        "is not a field of a tool",
+        "不是工具的字段";
+    UNKNOWN_FIELD_NEAR = "tool.unknownFieldNear",
+        "is not a field of a tool; did you mean {near}?",
+        "不是工具的字段；是否想用 {near}？";
+    NAME_LIKE_ID = "tool.nameLikeId",
+        "has the form of an id; give the tool a name that says what it does",
+        "看起来像一个 id；请取一个能说明用途的名称";
+    UNREADABLE = "tool.unreadable",
+        "{reason}",
+        "{reason}";
+}
+
+/// Fields the server sets. A definition may carry them along, as it was read.
+const KEPT_BY_SERVER: [&str; 6] = ["id", "spaceId", "ownerId", "version", "createdAt", "updatedAt"];
+
+/// Other words for fields.
+const ALIASES: [(&str, &str); 4] =
+    [("userId", "ownerId"), ("metadata", "config"), ("retries", "retryCount"), ("parameters", "inputSchema")];
+
+/// Fields of `config` that may stand at the top level.
+const FLAT: [&str; 10] =
+    ["url", "endpoint", "baseUrl", "method", "headers", "params", "query", "body", "auth", "security"];
+
+/// A definition as it was read, and the server's own fields where it carried them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolInput {
+    pub spec: ToolSpec,
+    pub kept_by_server: Map<String, Value>,
+}
+
+/// Reads a definition, or says everything that is wrong with it.
+pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
+    let schema = match &*DEFINITION {
+        Ok(schema) => schema,
+        Err(violations) => return Err(violations.clone()),
+    };
+    let Value::Object(given) = definition else {
+        return Err(schema.violations(&definition));
+    };
+    let mut violations = Vec::new();
+    let mut fields = Map::new();
+    let mut config = Map::new();
+    let native =
+        given.get("type").and_then(Value::as_str).is_some_and(|kind| kind.eq_ignore_ascii_case("native"));
+    for (written, value) in given {
+        let name = camel_case(&written);
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, field)| *field);
+        let field = if native && name == "params" { Some("inputSchema") } else { alias };
+        match field {
+            Some(field) => put(&mut fields, field, &written, value, &mut violations),
+            None if FLAT.contains(&name.as_str()) => {
+                put(&mut config, url_name(&name), &written, value, &mut violations);
+            }
+            None => put(&mut fields, &name, &written, camel_limit(&name, value), &mut violations),
+        }
+    }
+    merge_config(&mut fields, config, &mut violations);
+    infer(&mut fields, &mut violations);
+    let kept_by_server = take(&mut fields, &KEPT_BY_SERVER);
+
+    let known: Vec<&str> = known_fields(schema);
+    let unknown: Vec<String> =
+        fields.keys().filter(|name| !known.contains(&name.as_str())).cloned().collect();
+    for name in unknown {
+        fields.shift_remove(&name);
+        let near = nearest(&name, known.iter().copied(), 1);
+        let message = match near.first() {
+            Some(near) => Message::new(&UNKNOWN_FIELD_NEAR).with("near", near),
+            None => Message::new(&UNKNOWN_FIELD),
+        };
+        violations.push(Violation::new(name, message));
+    }
+    let looks_like_id = |name: &str| name.parse::<ToolName>() == Err(crate::name::NameError::LooksLikeId);
+    if fields.get("name").and_then(Value::as_str).is_some_and(looks_like_id) {
+        violations.push(Violation::new("name", Message::new(&NAME_LIKE_ID)));
+    }
+    let fields = Value::Object(fields);
+    violations.extend(schema.violations(&fields));
+    if !violations.is_empty() {
+        return Err(violations);
+    }
+    match serde_json::from_value(fields) {
+        Ok(spec) => Ok(ToolInput { spec, kept_by_server }),
+        Err(error) => {
+            Err(vec![Violation::new(crate::error::ROOT, Message::new(&UNREADABLE).with("reason", error))])
+        }
+    }
+}
+
+/// Puts a value in its place; the same place twice is an error unless both say the same.
+fn put(
+    fields: &mut Map<String, Value>,
+    name: &str,
+    written: &str,
+    value: Value,
+    violations: &mut Vec<Violation>,
+) {
+    match fields.get(name) {
+        Some(other) if *other != value => {
+            violations.push(Violation::new(written, Message::new(&GIVEN_TWICE).with("other", name)));
+        }
+        Some(_) => {}
+        None => {
+            fields.insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// Adds the flat fields to `config`, where the same may stand under its own or the other name.
+fn merge_config(fields: &mut Map<String, Value>, flat: Map<String, Value>, violations: &mut Vec<Violation>) {
+    let mut config = match fields.shift_remove("config") {
+        None => Map::new(),
+        Some(Value::Object(config)) => config,
+        // Not an object: left for the schema to complain of.
+        Some(other) => {
+            fields.insert("config".to_owned(), other);
+            return;
+        }
+    };
+    if let Some(endpoint) = config.shift_remove("endpoint") {
+        put(&mut config, "url", "config.endpoint", endpoint, violations);
+    }
+    for (name, value) in flat {
+        if let Some(own) = config.get(&name)
+            && *own != value
+        {
+            let other = format!("config.{name}");
+            violations.push(Violation::new(name, Message::new(&GIVEN_TWICE).with("other", other)));
+            continue;
+        }
+        config.insert(name, value);
+    }
+    fields.insert("config".to_owned(), Value::Object(config));
+}
+
+/// Fills in what follows from the rest: the kind, the category, the times.
+fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
+    let config = fields.get("config").and_then(Value::as_object);
+    let has_url = config.is_some_and(|config| config.contains_key("url") || config.contains_key("baseUrl"));
+    let inner_timeout = config.and_then(|config| config.get("security")?.get("timeout")).cloned();
+
+    match fields.get_mut("type") {
+        Some(Value::String(kind)) => *kind = kind.to_ascii_lowercase(),
+        Some(_) => {}
+        None if has_url => {
+            fields.insert("type".to_owned(), "http".into());
+        }
+        None => {}
+    }
+    if fields.get("category").is_none_or(Value::is_null) {
+        match fields.get("type").and_then(Value::as_str) {
+            Some("http" | "rest") => fields.insert("category".to_owned(), "custom".into()),
+            Some("mcp") => fields.insert("category".to_owned(), "mcp".into()),
+            Some(_) | None => None,
+        };
+    }
+    if let Some(timeout) = inner_timeout {
+        put(fields, "timeout", "config.security.timeout", timeout, violations);
+    }
+    // One attempt must have room within the whole call unless somebody says otherwise.
+    if !fields.contains_key("totalTimeout") {
+        let timeout = fields.get("timeout").and_then(Value::as_u64).unwrap_or(DEFAULT_TIMEOUT);
+        fields.insert("totalTimeout".to_owned(), timeout.max(DEFAULT_TOTAL_TIMEOUT).into());
+    }
+}
+
+/// `rateLimit` is the one field with spellings inside.
+fn camel_limit(name: &str, value: Value) -> Value {
+    if name != "rateLimit" { value } else { camel_keys(value) }
+}
+
+fn take(fields: &mut Map<String, Value>, names: &[&str]) -> Map<String, Value> {
+    let taken = names.iter().filter_map(|name| Some(((*name).to_owned(), fields.shift_remove(*name)?)));
+    taken.collect()
+}
+
+fn known_fields(schema: &ToolSchema) -> Vec<&str> {
+    let properties = schema.document().get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
+}
+
+fn url_name(name: &str) -> &str {
+    if name == "endpoint" { "url" } else { name }
+}
+
+/// An object with its keys in camelCase; anything else as it is.
+pub fn camel_keys(value: Value) -> Value {
+    let Value::Object(fields) = value else { return value };
+    fields.into_iter().map(|(name, value)| (camel_case(&name), value)).collect()
+}
+
+/// `retry_count` as `retryCount`; a name without `_` stays as it is.
+pub fn camel_case(name: &str) -> String {
+    let mut camel = String::with_capacity(name.len());
+    let mut raise = false;
+    for character in name.chars() {
+        if character == '_' && !camel.is_empty() {
+            raise = true;
+        } else if raise {
+            camel.push(character.to_ascii_uppercase());
+            raise = false;
+        } else {
+            camel.push(character);
+        }
+    }
+    camel
+}

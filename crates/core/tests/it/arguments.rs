@@ -1,0 +1,281 @@
+//! Arguments on their way into a call: messages, coercion, defaults, bindings.
+
+use std::sync::Arc;
+
+use haft_core::call::Validation;
+use haft_core::{Binding, Locale, ToolConfig, ToolSchema};
+use serde_json::{Value, json};
+
+fn schema(document: Value) -> ToolSchema {
+    ToolSchema::of_arguments(&document).expect("a good schema")
+}
+
+fn properties(properties: Value) -> ToolSchema {
+    schema(json!({"type": "object", "properties": properties}))
+}
+
+#[track_caller]
+fn says(schema: &ToolSchema, arguments: Value, expected: &str) {
+    let error = schema.admit(arguments, None, Validation::Strict).expect_err("must be refused").error;
+    assert_eq!(error.message().render(Locale::En), expected);
+}
+
+#[track_caller]
+fn coerces(schema: &ToolSchema, given: Value, expected: Value, paths: &[&str]) {
+    let admitted = schema.admit(given.clone(), None, Validation::Gentle).expect("fits after coercion");
+    assert_eq!(*admitted.arguments.as_value(), expected, "{given}");
+    assert_eq!(admitted.coerced, paths, "{given}");
+    if !paths.is_empty() {
+        schema.admit(given, None, Validation::Strict).expect_err("strict takes nothing but what fits");
+    }
+}
+
+#[test]
+fn all_errors_come_at_once_in_the_form_of_the_contract() {
+    let weather = schema(json!({
+        "type": "object",
+        "required": ["city", "days"],
+        "properties": {
+            "city": {"type": "string"},
+            "days": {"type": "integer", "minimum": 1, "maximum": 14},
+            "files": {"type": "array", "items": {"type": "object", "required": ["url"],
+                "properties": {"url": {"type": "string", "format": "uri"}}}},
+        },
+        "additionalProperties": false,
+    }));
+    says(&weather, json!({"days": 1}), "Invalid inputs: city: is required");
+    says(&weather, json!({"city": 7, "days": 1}), "Invalid inputs: city: 7 is not of type \"string\"");
+    says(
+        &weather,
+        json!({"days": 15, "files": [{"url": "x y"}, {}], "town": "Rome"}),
+        "Invalid inputs: city: is required, days: 15 is greater than the maximum of 14, \
+         files.0.url: \"x y\" is not a \"uri\", files.1.url: is required, town: is not a known property",
+    );
+    says(&weather, json!([]), "Invalid inputs: (root): [] is not of type \"object\"");
+    let error = weather.admit(json!({"days": 0}), None, Validation::Strict).expect_err("refused").error;
+    assert_eq!(error.message().render(Locale::Zh), "Invalid inputs: city: 是必填项, days: 0 小于最小值 1");
+    assert_eq!(
+        error.details(Locale::En)["errors"],
+        json!([
+            {"path": "city", "message": "is required", "id": "required"},
+            {"path": "days", "message": "0 is less than the minimum of 1", "id": "minimum"},
+        ])
+    );
+}
+
+#[test]
+fn each_keyword_has_words_of_its_own() {
+    for (keywords, value, expected) in [
+        (json!({"type": ["integer", "null"]}), json!([]), "[] is not of types \"null\", \"integer\""),
+        (
+            json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+            json!([]),
+            "[] is not of types \"null\", \"integer\"",
+        ),
+        (json!({"enum": ["a", "b"]}), json!("c"), "\"c\" is not one of \"a\", \"b\""),
+        (json!({"const": 1}), json!(2), "2 is not 1"),
+        (json!({"pattern": "^a"}), json!("b"), "\"b\" does not match \"^a\""),
+        (json!({"exclusiveMinimum": 1}), json!(1), "1 is not greater than 1"),
+        (json!({"exclusiveMaximum": 1}), json!(1), "1 is not less than 1"),
+        (json!({"multipleOf": 5}), json!(7), "7 is not a multiple of 5"),
+        (json!({"minLength": 2}), json!("a"), "\"a\" is shorter than 2 characters"),
+        (json!({"maxLength": 2}), json!("abc"), "\"abc\" is longer than 2 characters"),
+        (json!({"minItems": 1}), json!([]), "has fewer than 1 items"),
+        (json!({"maxItems": 1}), json!([1, 2]), "has more than 1 items"),
+        (json!({"uniqueItems": true}), json!([1, 1]), "has equal items"),
+        (
+            json!({"contains": {"const": 1}}),
+            json!([2]),
+            "has no item, or not the right number of items, of the form asked for",
+        ),
+        (json!({"minProperties": 1}), json!({}), "has fewer than 1 properties"),
+        (json!({"maxProperties": 0}), json!({"a": 1}), "has more than 0 properties"),
+        (
+            json!({"propertyNames": {"maxLength": 1}}),
+            json!({"ab": 1}),
+            "has a property name that is not allowed: \"ab\" is longer than 1 characters",
+        ),
+        (json!({"not": {"type": "string"}}), json!("a"), "\"a\" is not allowed here"),
+        (json!(false), json!("a"), "\"a\" is not allowed here"),
+        (
+            json!({"oneOf": [{"minimum": 1}, {"minimum": 2}]}),
+            json!(3),
+            "3 fits more than one of the allowed forms",
+        ),
+        (json!({"anyOf": [{"minimum": 5}, {"multipleOf": 2}]}), json!(3), "3 fits none of the allowed forms"),
+        (json!({"format": "uuid"}), json!("x"), "\"x\" is not a \"uuid\""),
+    ] {
+        says(
+            &properties(json!({"v": keywords})),
+            json!({"v": value}),
+            &format!("Invalid inputs: v: {expected}"),
+        );
+    }
+}
+
+#[test]
+fn long_values_are_cut_in_messages() {
+    let schema = properties(json!({"v": {"type": "integer"}}));
+    let error =
+        schema.admit(json!({"v": "长".repeat(5000)}), None, Validation::Strict).expect_err("refused").error;
+    assert!(error.message().render(Locale::En).chars().count() < 150);
+}
+
+#[test]
+fn a_discriminated_union_is_told_of_the_form_that_was_meant() {
+    let dates = schema(json!({
+        "type": "object",
+        "oneOf": [
+            {"properties": {"operation": {"const": "now"}}, "required": ["operation"]},
+            {"properties": {"operation": {"const": "add"}, "amount": {"type": "integer"}}, "required": ["operation", "amount"]},
+        ],
+    }));
+    says(&dates, json!({"operation": "add"}), "Invalid inputs: amount: is required");
+    says(
+        &dates,
+        json!({"operation": "add", "amount": []}),
+        "Invalid inputs: amount: [] is not of type \"integer\"",
+    );
+    says(
+        &dates,
+        json!({"operation": "sub"}),
+        "Invalid inputs: operation: \"sub\" is not one of \"now\", \"add\"",
+    );
+    coerces(
+        &dates,
+        json!({"operation": "add", "amount": "-7"}),
+        json!({"operation": "add", "amount": -7}),
+        &["amount"],
+    );
+}
+
+#[test]
+fn coercion_happens_where_the_meaning_is_certain() {
+    let all = properties(json!({
+        "int": {"type": "integer"},
+        "num": {"type": "number"},
+        "bool": {"type": "boolean"},
+        "text": {"type": "string"},
+        "list": {"type": "array", "items": {"type": "integer"}},
+        "object": {"type": "object", "properties": {"n": {"type": "integer"}}},
+        "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "either": {"type": ["integer", "boolean"]},
+    }));
+    coerces(&all, json!({"int": "3"}), json!({"int": 3}), &["int"]);
+    coerces(&all, json!({"int": "-12"}), json!({"int": -12}), &["int"]);
+    coerces(&all, json!({"int": "3.0"}), json!({"int": 3}), &["int"]);
+    coerces(&all, json!({"num": "3.5"}), json!({"num": 3.5}), &["num"]);
+    coerces(&all, json!({"bool": "true"}), json!({"bool": true}), &["bool"]);
+    coerces(&all, json!({"bool": "false"}), json!({"bool": false}), &["bool"]);
+    coerces(&all, json!({"text": 3}), json!({"text": "3"}), &["text"]);
+    coerces(&all, json!({"text": 2.5}), json!({"text": "2.5"}), &["text"]);
+    coerces(&all, json!({"list": "[1, 2]"}), json!({"list": [1, 2]}), &["list"]);
+    coerces(&all, json!({"list": ["1", 2]}), json!({"list": [1, 2]}), &["list.0"]);
+    coerces(&all, json!({"list": "[\"1\"]"}), json!({"list": [1]}), &["list", "list.0"]);
+    coerces(&all, json!({"object": "{\"n\": \"5\"}"}), json!({"object": {"n": 5}}), &["object", "object.n"]);
+    coerces(&all, json!({"maybe": "3"}), json!({"maybe": 3}), &["maybe"]);
+    coerces(&all, json!({"either": "true"}), json!({"either": true}), &["either"]);
+    coerces(&all, json!({"int": "9007199254740993"}), json!({"int": 9_007_199_254_740_993_i64}), &["int"]);
+    coerces(&all, json!("{\"int\": 1}"), json!({"int": 1}), &["(root)"]);
+}
+
+#[test]
+fn coercion_does_not_guess() {
+    let all = properties(json!({
+        "int": {"type": "integer"},
+        "bool": {"type": "boolean"},
+        "text": {"type": "string"},
+        "list": {"type": "array"},
+        "free": {"type": ["string", "integer"]},
+        "any": {},
+    }));
+    for hopeless in [
+        json!({"int": "3.5"}),
+        json!({"int": "three"}),
+        json!({"int": ""}),
+        json!({"int": "0x10"}),
+        json!({"int": true}),
+        json!({"int": null}),
+        json!({"int": [3]}),
+        json!({"int": "1e400"}),
+        json!({"int": "99999999999999999999"}),
+        json!({"bool": "yes"}),
+        json!({"bool": 1}),
+        json!({"bool": "True"}),
+        json!({"bool": "1"}),
+        json!({"text": true}),
+        json!({"text": null}),
+        json!({"text": ["a"]}),
+        json!({"list": "1, 2"}),
+        json!({"list": "{}"}),
+        json!("[]"),
+        json!("nonsense"),
+        json!(3),
+        json!(null),
+    ] {
+        schema_refuses(&all, hopeless);
+    }
+    // What fits already is left alone.
+    coerces(
+        &all,
+        json!({"free": "3", "any": "3", "text": "3"}),
+        json!({"free": "3", "any": "3", "text": "3"}),
+        &[],
+    );
+}
+
+#[track_caller]
+fn schema_refuses(schema: &ToolSchema, arguments: Value) {
+    assert!(schema.admit(arguments.clone(), None, Validation::Gentle).is_err(), "{arguments}");
+}
+
+#[test]
+fn a_coerced_value_must_still_keep_the_other_rules() {
+    let bounded = properties(json!({"n": {"type": "integer", "maximum": 10}}));
+    let error = bounded.admit(json!({"n": "30"}), None, Validation::Gentle).expect_err("too large").error;
+    assert_eq!(error.message().render(Locale::En), "Invalid inputs: n: 30 is greater than the maximum of 10");
+}
+
+#[test]
+fn defaults_come_from_schema_then_binding_then_call() {
+    let search = schema(json!({
+        "type": "object",
+        "properties": {
+            "limit": {"type": "integer", "default": 5},
+            "region": {"type": "string", "default": "us"},
+            "page": {"type": "object", "default": {}, "properties": {"size": {"type": "integer", "default": 20}}},
+            "filters": {"type": "array", "items": {"$ref": "#/$defs/filter"}},
+        },
+        "$defs": {"filter": {"type": "object", "properties": {
+            "op": {"type": "string", "default": "eq"},
+            "and": {"type": "array", "items": {"$ref": "#/$defs/filter"}},
+        }}},
+    }));
+    let config = json!({"limit": 10, "$fixed": {"region": "cn"}});
+    let config = ToolConfig::parse(config.as_object().cloned().expect("an object")).expect("a config");
+    let binding = Arc::new(Binding { tool_config: config, policy: None });
+    let admit = |arguments: Value, binding: Option<&Binding>| {
+        let admitted = search.admit(arguments, binding, Validation::Gentle).expect("fits");
+        admitted.arguments.as_value().clone()
+    };
+    assert_eq!(admit(json!({}), None), json!({"limit": 5, "region": "us", "page": {"size": 20}}));
+    assert_eq!(admit(json!({}), Some(&binding)), json!({"limit": 10, "region": "cn", "page": {"size": 20}}));
+    assert_eq!(
+        admit(json!({"limit": 3, "region": "eu", "page": {"size": 1}}), Some(&binding)),
+        json!({"limit": 3, "region": "cn", "page": {"size": 1}})
+    );
+    assert_eq!(
+        admit(json!({"filters": [{}, {"op": "lt"}]}), None)["filters"],
+        json!([{"op": "eq"}, {"op": "lt"}])
+    );
+}
+
+#[test]
+fn fixed_values_are_not_shown_to_the_model() {
+    let schema = schema(json!({"type": "object", "required": ["a", "b"], "properties": {"a": {}, "b": {}}}));
+    let hidden = json!({"a": 1}).as_object().cloned().expect("an object");
+    assert_eq!(
+        schema.document_without(&hidden),
+        json!({"type": "object", "required": ["b"], "properties": {"b": {}}})
+    );
+}

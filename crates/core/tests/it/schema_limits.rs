@@ -1,0 +1,179 @@
+//! Schemas that cost too much are refused when saved, by counting; costly looking ones that are not pass.
+
+use haft_core::ToolSchema;
+use serde_json::{Map, Value, json};
+
+#[track_caller]
+fn refused(schema: &Value) -> String {
+    let violations = ToolSchema::of_arguments(schema).expect_err("must be refused");
+    let said: Vec<String> = violations.iter().map(|v| format!("{}: {}", v.path, v.message)).collect();
+    said.join(", ")
+}
+
+#[track_caller]
+fn accepted(schema: &Value) -> ToolSchema {
+    ToolSchema::of_arguments(schema).expect("must be accepted")
+}
+
+/// `a0` refers twice to `a1`, which refers twice to `a2`, …, each time through `through`.
+fn doubling(levels: usize, through: impl Fn(Value, Value) -> Value) -> Value {
+    let mut definitions = Map::new();
+    for level in 0..levels {
+        let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+        definitions.insert(format!("a{level}"), through(next.clone(), next));
+    }
+    definitions.insert(format!("a{levels}"), json!({"type": "string"}));
+    json!({"type": "object", "properties": {"v": {"$ref": "#/$defs/a0"}}, "$defs": definitions})
+}
+
+#[test]
+fn references_that_double_on_one_value_are_refused() {
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let schema = doubling(20, |a, b| json!({keyword: [a, b]}));
+        assert!(schema.to_string().len() < 2048);
+        assert!(refused(&schema).contains("more than 100000 steps"), "{keyword}");
+    }
+    refused(&doubling(20, |a, b| json!({"if": a, "then": b})));
+    refused(&doubling(20, |a, b| json!({"not": {"allOf": [a, b]}})));
+}
+
+#[test]
+fn references_that_double_over_different_properties_cost_little_and_pass() {
+    let schema = doubling(20, |a, b| json!({"type": "object", "properties": {"x": a, "y": b}}));
+    let compiled = accepted(&schema);
+    assert!(!compiled.violations(&json!({"v": {"x": {"y": 7}}})).is_empty());
+}
+
+#[test]
+fn recursion_is_fine_until_it_branches_on_the_same_child() {
+    let tree = json!({
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/node"}},
+        "$defs": {"node": {"type": "object", "properties": {
+            "value": {"type": "integer"},
+            "left": {"$ref": "#/$defs/node"},
+            "right": {"$ref": "#/$defs/node"},
+            "all": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+        }}},
+    });
+    let compiled = accepted(&tree);
+    let mut deep = json!({"value": 1});
+    for _ in 0..100 {
+        deep = json!({"left": deep});
+    }
+    assert!(compiled.violations(&json!({"root": deep})).is_empty());
+
+    // Three forms that all look into `next`: three to the power of the depth.
+    let form =
+        |name: &str| json!({"properties": {"kind": {"const": name}, "next": {"$ref": "#/$defs/node"}}});
+    let branching = json!({
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/node"}},
+        "$defs": {"node": {"anyOf": [form("a"), form("b"), form("c")]}},
+    });
+    let compiled = accepted(&branching);
+    let shallow = json!({"root": {"kind": "a", "next": {"kind": "b"}}});
+    assert!(compiled.violations(&shallow).is_empty());
+    let mut deep = json!({"kind": "z"});
+    for _ in 0..60 {
+        deep = json!({"kind": "a", "next": deep});
+    }
+    let said = compiled.violations(&json!({"root": deep}));
+    assert!(said[0].message.to_string().contains("levels deep; this schema can check at most"), "{said:?}");
+
+    // Ten forms leave too little depth to be of use.
+    let wide: Vec<Value> = (0..10).map(|n| form(&n.to_string())).collect();
+    refused(&json!({"type": "object", "properties": {"root": {"$ref": "#/$defs/node"}},
+        "$defs": {"node": {"anyOf": wide}}}));
+}
+
+#[test]
+fn a_reference_that_never_looks_deeper_is_refused() {
+    for endless in [
+        json!({"type": "object", "$ref": "#"}),
+        json!({"type": "object", "allOf": [{"$ref": "#"}]}),
+        json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}},
+               "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"anyOf": [{"$ref": "#/$defs/x"}]}}}),
+    ] {
+        assert!(refused(&endless).contains("refers back to itself"), "{endless}");
+    }
+}
+
+#[test]
+fn only_local_references_are_followed() {
+    for remote in ["https://example.com/s.json", "file:///etc/passwd", "other.json#/a", "//host/x", "urn:x:y"]
+    {
+        let schema = json!({"type": "object", "properties": {"a": {"$ref": remote}}});
+        assert_eq!(
+            refused(&schema),
+            format!(
+                "properties.a.$ref: {remote} points outside this schema; only local references such as #/$defs/name are followed"
+            )
+        );
+    }
+    let missing = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}});
+    assert_eq!(refused(&missing), "properties.a.$ref: #/$defs/none points to nothing in this schema");
+    let nested = json!({"type": "object", "$defs": {"a": {"$id": "https://example.com/a", "$ref": "#/b"}}});
+    assert!(refused(&nested).contains("nested $id"));
+}
+
+#[test]
+fn size_depth_references_and_enums_are_bounded() {
+    let mut deep = json!({});
+    for _ in 0..40 {
+        deep = json!({"properties": {"a": deep}});
+    }
+    assert!(refused(&deep).contains("levels deep; at most 64"));
+
+    let large = json!({"type": "object", "description": "x".repeat(300_000)});
+    assert!(refused(&large).contains("bytes; at most 262144"));
+
+    let with_references = |count: usize| {
+        let properties: Map<String, Value> =
+            (0..count).map(|n| (format!("p{n}"), json!({"$ref": "#/$defs/a"}))).collect();
+        json!({"type": "object", "properties": properties, "$defs": {"a": {"type": "string"}}})
+    };
+    accepted(&with_references(256));
+    assert!(refused(&with_references(257)).contains("more than 256 $refs"));
+
+    let with_enum = |count: usize| json!({"type": "object", "properties": {"e": {"enum": (0..count).collect::<Vec<_>>()}}});
+    accepted(&with_enum(2000));
+    assert_eq!(refused(&with_enum(2001)), "properties.e.enum: has 2001 values; at most 2000");
+}
+
+#[test]
+fn patterns_run_in_linear_time_or_are_refused() {
+    let with_pattern = |pattern: &str| json!({"type": "object", "properties": {"p": {"pattern": pattern}}});
+    // Would take a backtracking engine longer than the universe.
+    let compiled = accepted(&with_pattern("^(a+)+$"));
+    assert!(!compiled.violations(&json!({"p": format!("{}!", "a".repeat(50_000))})).is_empty());
+    for bad in ["(", "[z-a]", r"(a)\1", "(?=x)y", "(?:a{1000}){1000}"] {
+        let said = refused(&with_pattern(bad));
+        assert!(said.starts_with("properties.p.pattern: "), "{bad}: {said}");
+        let said = refused(&json!({"type": "object", "patternProperties": {bad: true}}));
+        assert!(said.starts_with("patternProperties"), "{bad}: {said}");
+    }
+}
+
+#[test]
+fn what_is_no_object_schema_or_no_schema_is_refused() {
+    for bad in [json!(true), json!(null), json!([]), json!("x")] {
+        assert_eq!(refused(&bad), "(root): a schema of arguments must have \"type\": \"object\"");
+    }
+    for bad in [json!({"type": "string"}), json!({"type": ["array", "null"]}), json!({"type": 1})] {
+        assert_eq!(refused(&bad), "type: a schema of arguments must have \"type\": \"object\"");
+    }
+    for (bad, place) in [
+        (json!({"properties": {"a": {"type": "strng"}}}), "properties.a.type"),
+        (json!({"properties": []}), "properties"),
+        (json!({"properties": {"a": {"minLength": -1}}}), "properties.a.minLength"),
+        (json!({"required": "a"}), "required"),
+        (json!({"$schema": "https://example.com/mine"}), "$schema"),
+        (json!({"$schema": 7}), "$schema"),
+    ] {
+        let said = refused(&bad);
+        assert!(said.starts_with(&format!("{place}: ")), "{bad}: {said}");
+    }
+    accepted(&json!({}));
+    accepted(&json!({"$schema": "https://json-schema.org/draft-07/schema", "$id": "https://example.com/x"}));
+}

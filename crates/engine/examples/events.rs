@@ -1,0 +1,48 @@
+//! Subscribe to what happens to calls while it happens.
+//!
+//! `cargo run -p haft-engine --example events`
+
+use haft_engine::{CallContext, CallOptions, MockKind, Progress, Tool, ToolService};
+use serde_json::{Value, json};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let tools = ToolService::builder().kind(MockKind).events().build();
+    let mut events = tools.subscribe().ok_or_else(|| anyhow::anyhow!("events are on"))?;
+
+    // Fails once, then works: retried by itself, since it only reads.
+    let flaky = json!({"answers": [{"error": {"kind": "Server", "message": "busy"}}, {"data": "fine"}]});
+    tools.register(Tool::new("flaky", "Works the second time.", "mock", flaky).retry_delay_ms(10))?;
+
+    let schema = json!({"type": "object", "properties": {}});
+    tools.register(Tool::native_json(
+        "slow",
+        "Tells how far it is.",
+        schema,
+        |_: Value, context: CallContext| async move {
+            context.progress(Progress { fraction: Some(0.5), message: "half way".to_owned() });
+            Ok("there")
+        },
+    ))?;
+
+    tools.execute("flaky", json!({}), CallOptions::default()).await?;
+    tools.execute("slow", json!({}), CallOptions::default()).await?;
+
+    let mut heard = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        println!("{}", serde_json::to_string(&*event)?);
+        heard.push(event.stage.name());
+    }
+    assert_eq!(
+        heard,
+        [
+            "tool.call.started",
+            "tool.call.retrying",
+            "tool.call.completed",
+            "tool.call.started",
+            "tool.call.progress",
+            "tool.call.completed",
+        ]
+    );
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! The first half of a call: find the tool, merge and check its arguments, ask its policy.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::schema::Admitted;
+use haft_core::{Arguments, CallError, CallOptions, Caller, ErrorKind, Message, Policy, Violation};
+use serde_json::Value;
+
+use crate::catalogue::{Catalogue, Entry};
+
+haft_core::templates! {
+    DISABLED = "tool.disabled",
+        "{tool} is switched off",
+        "{tool} 已停用";
+    BLOCKED = "policy.blocked",
+        "{tool} is blocked by its policy",
+        "{tool} 被策略禁止";
+    NEEDS_APPROVAL = "policy.needsApproval",
+        "{tool} may run only after a person approves it, and this server cannot wait for approvals yet; set its policy to allow, or call another tool",
+        "{tool} 需要人工批准才能运行，而本服务暂不支持等待批准；请将其策略改为 allow，或调用其他工具";
+    OUT_OF_RANGE = "options.outOfRange",
+        "{value} is not between {least} and {most}",
+        "{value} 不在 {least} 到 {most} 之间";
+}
+
+/// A call that may run: its tool exists, its arguments fit the schema and no
+/// rule is against it. Only [`admit`] makes one.
+pub(crate) struct AdmittedCall {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) arguments: Arc<Arguments>,
+    pub(crate) coerced: Vec<String>,
+}
+
+/// A call that may not run, with what is known of it.
+pub(crate) struct Refusal {
+    pub(crate) error: CallError,
+    pub(crate) entry: Option<Arc<Entry>>,
+    pub(crate) arguments: Value,
+}
+
+/// Lets a call in, or says why not.
+pub(crate) fn admit(
+    catalogue: &Catalogue,
+    caller: &Caller,
+    tool: &str,
+    arguments: Value,
+    options: &CallOptions,
+) -> Result<AdmittedCall, Refusal> {
+    let Some(entry) = catalogue.find(caller.space, tool) else {
+        return Err(Refusal { error: catalogue.unknown(caller.space, tool), entry: None, arguments });
+    };
+    let refuse = |error, arguments| Err(Refusal { error, entry: Some(entry.clone()), arguments });
+    let spec = &entry.version.spec;
+    let say = |template| Message::new(template).with("tool", &spec.name);
+    if !spec.is_active {
+        return refuse(CallError::new(ErrorKind::ToolDisabled, say(&DISABLED)), arguments);
+    }
+    if let Err(error) = check_options(options) {
+        return refuse(error, arguments);
+    }
+    let binding = options.binding.as_deref();
+    let Admitted { arguments, coerced } = match entry.input.admit(arguments, binding, options.validation) {
+        Ok(admitted) => admitted,
+        Err(refused) => return refuse(refused.error, refused.arguments),
+    };
+    let bound = binding.and_then(|binding| binding.policy).unwrap_or_default();
+    let denied = match spec.policy.unwrap_or_default().stricter(bound) {
+        Policy::Allow => None,
+        Policy::Ask => Some(&NEEDS_APPROVAL),
+        Policy::Block => Some(&BLOCKED),
+    };
+    if let Some(template) = denied {
+        return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.as_value().clone());
+    }
+    Ok(AdmittedCall { entry, arguments: Arc::new(arguments), coerced })
+}
+
+/// Options keep the bounds of the fields they stand in for.
+fn check_options(options: &CallOptions) -> Result<(), CallError> {
+    let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let checks = [
+        ("options.timeout", options.timeout.map(millis), 1, 600_000),
+        ("options.retries", options.retries.map(u64::from), 0, 10),
+        ("options.retryDelay", options.retry_delay.map(millis), 0, 600_000),
+    ];
+    let violations: Vec<Violation> = checks
+        .into_iter()
+        .filter_map(|(path, value, least, most)| {
+            let value = value.filter(|value| !(least..=most).contains(value))?;
+            let message =
+                Message::new(&OUT_OF_RANGE).with("value", value).with("least", least).with("most", most);
+            Some(Violation::new(path, message))
+        })
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
+}

@@ -1,0 +1,99 @@
+//! Putting an engine together: which kinds it can run and which guards are on.
+
+use std::sync::Arc;
+
+use haft_core::Kind;
+use haft_core::call::ProgressSink;
+
+use crate::breaker::{BreakerSettings, Breakers};
+use crate::cache::AnswerCache;
+use crate::catalogue::Catalogue;
+use crate::events::Events;
+use crate::prepare::Kinds;
+use crate::record::{CallSink, Recorder};
+use crate::service::{Inner, ToolService, local_caller};
+
+/// So many events a slow subscriber may be behind.
+const EVENTS_BEHIND: usize = 1024;
+
+/// So many records may wait for the sink.
+const RECORDS_WAITING: usize = 16_384;
+
+/// So much memory kept answers may take.
+const CACHE_BYTES: u64 = 64 << 20;
+
+/// Builds a [`ToolService`]. Everything beside validation, deadlines and retries is off until it is turned on.
+#[derive(Default)]
+#[must_use]
+pub struct Builder {
+    kinds: Kinds,
+    breaker: Option<BreakerSettings>,
+    cache_bytes: Option<u64>,
+    limits: bool,
+    events: Option<usize>,
+    sink: Option<(Arc<dyn CallSink>, usize)>,
+}
+
+impl Builder {
+    /// Adds a kind of tool.
+    pub fn kind(mut self, kind: impl Kind + 'static) -> Self {
+        self.kinds.add(Arc::new(kind));
+        self
+    }
+
+    /// Leaves an upstream alone that keeps failing.
+    pub fn breaker(mut self, settings: BreakerSettings) -> Self {
+        self.breaker = Some(settings);
+        self
+    }
+
+    /// Keeps answers of tools that set `cacheTtl`.
+    pub fn cache(self) -> Self {
+        self.cache_of(CACHE_BYTES)
+    }
+
+    /// The same, in so much memory.
+    pub fn cache_of(mut self, bytes: u64) -> Self {
+        self.cache_bytes = Some(bytes);
+        self
+    }
+
+    /// Holds tools to their `rateLimit` and `maxConcurrency`.
+    pub fn limits(mut self) -> Self {
+        self.limits = true;
+        self
+    }
+
+    /// Publishes events of calls to subscribers.
+    pub fn events(mut self) -> Self {
+        self.events = Some(EVENTS_BEHIND);
+        self
+    }
+
+    /// Records every call into a sink.
+    pub fn sink(self, sink: Arc<dyn CallSink>) -> Self {
+        self.sink_of(sink, RECORDS_WAITING)
+    }
+
+    /// The same, with so many records waiting at most.
+    pub fn sink_of(mut self, sink: Arc<dyn CallSink>, waiting: usize) -> Self {
+        self.sink = Some((sink, waiting));
+        self
+    }
+
+    #[must_use]
+    pub fn build(self) -> ToolService {
+        let events = self.events.map(Events::new);
+        ToolService::new(Inner {
+            kinds: self.kinds,
+            catalogue: Catalogue::default(),
+            breakers: self.breaker.map(Breakers::new),
+            cache: self.cache_bytes.map(AnswerCache::new),
+            limits_on: self.limits,
+            progress: events.clone().map(|events| Arc::new(events) as Arc<dyn ProgressSink>),
+            events,
+            recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting)),
+            local: local_caller(),
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! The tools that can be called, in memory: one shared layer that everyone sees, one layer per space.
+//!
+//! Reads take no lock. A change copies the layer it changes, which costs more
+//! the more tools there are; many at once are one change.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use haft_core::nearest::nearest;
+use haft_core::{
+    CallError, Effect, ErrorKind, Message, Prepared, SpaceId, ToolId, ToolName, ToolSchema, ToolVersion,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::bulkhead::Bulkhead;
+use crate::prepare::PreparedTool;
+use crate::rate::Limiter;
+
+haft_core::templates! {
+    NAME_TAKEN = "tool.nameTaken",
+        "a tool named {name} exists already",
+        "名为 {name} 的工具已存在";
+    STALE = "tool.stale",
+        "{name} was changed meanwhile: its version is {actual}, not {expected}; read it again and repeat the change",
+        "{name} 已被修改：当前版本是 {actual}，不是 {expected}；请重新读取后再修改";
+    NOT_FOUND = "tool.notFound",
+        "there is no tool {name}",
+        "没有名为 {name} 的工具";
+    NOT_FOUND_NEAR = "tool.notFoundNear",
+        "there is no tool {name}; did you mean {near}?",
+        "没有名为 {name} 的工具；是否想用 {near}？";
+}
+
+/// One tool, ready to be called.
+pub(crate) struct Entry {
+    pub(crate) version: Arc<ToolVersion>,
+    pub(crate) name: Arc<str>,
+    pub(crate) input: ToolSchema,
+    pub(crate) output: Option<ToolSchema>,
+    pub(crate) prepared: Arc<dyn Prepared>,
+    pub(crate) effect: Effect,
+    pub(crate) limiter: Option<Arc<Limiter>>,
+    pub(crate) bulkhead: Option<Arc<Bulkhead>>,
+}
+
+impl Entry {
+    /// Limits count on over versions for as long as they are the same.
+    fn new(version: ToolVersion, tool: PreparedTool, before: Option<&Entry>) -> Self {
+        let spec = &version.spec;
+        let limiter = spec.rate_limit.map(|limit| {
+            let same = before.filter(|entry| entry.version.spec.rate_limit == Some(limit));
+            same.and_then(|entry| entry.limiter.clone()).unwrap_or_else(|| Arc::new(Limiter::new(limit)))
+        });
+        let bulkhead = spec.max_concurrency.map(|limit| {
+            let same = before.filter(|entry| entry.version.spec.max_concurrency == Some(limit));
+            same.and_then(|entry| entry.bulkhead.clone()).unwrap_or_else(|| Arc::new(Bulkhead::new(limit)))
+        });
+        Self {
+            name: version.spec.name.as_str().into(),
+            version: Arc::new(version),
+            input: tool.input,
+            output: tool.output,
+            prepared: tool.prepared,
+            effect: tool.effect,
+            limiter,
+            bulkhead,
+        }
+    }
+}
+
+#[derive(Default, Clone)]
+struct Layer {
+    by_name: HashMap<ToolName, Arc<Entry>>,
+    names: HashMap<ToolId, ToolName>,
+}
+
+impl Layer {
+    fn find(&self, name_or_id: &str) -> Option<&Arc<Entry>> {
+        self.by_name.get(name_or_id).or_else(|| {
+            let id = ToolId::Uuid(Uuid::try_parse(name_or_id).ok()?);
+            self.by_id(&id)
+        })
+    }
+
+    fn by_id(&self, id: &ToolId) -> Option<&Arc<Entry>> {
+        self.by_name.get(self.names.get(id)?)
+    }
+
+    fn put(&mut self, entry: Arc<Entry>) {
+        self.remove(&entry.version.id);
+        self.names.insert(entry.version.id.clone(), entry.version.spec.name.clone());
+        self.by_name.insert(entry.version.spec.name.clone(), entry);
+    }
+
+    fn remove(&mut self, id: &ToolId) -> Option<Arc<Entry>> {
+        self.by_name.remove(&self.names.remove(id)?)
+    }
+}
+
+/// What a change of a tool builds upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// No tool of that id or name may be there.
+    Absent,
+    /// The tool must be there in this version.
+    Version(u64),
+}
+
+#[derive(Default)]
+pub(crate) struct Catalogue {
+    shared: ArcSwap<Layer>,
+    spaces: ArcSwap<HashMap<SpaceId, Arc<Layer>>>,
+    writing: Mutex<()>,
+}
+
+impl Catalogue {
+    /// The tool of that name or id, as a space sees it.
+    pub(crate) fn find(&self, space: SpaceId, name_or_id: &str) -> Option<Arc<Entry>> {
+        if let Some(entry) = self.shared.load().find(name_or_id) {
+            return Some(entry.clone());
+        }
+        self.spaces.load().get(&space)?.find(name_or_id).cloned()
+    }
+
+    /// All a space sees, by name.
+    pub(crate) fn list(&self, space: SpaceId) -> Vec<Arc<ToolVersion>> {
+        let (shared, spaces) = (self.shared.load(), self.spaces.load());
+        let own = spaces.get(&space).map(|layer| layer.by_name.values());
+        let all = shared.by_name.values().chain(own.into_iter().flatten());
+        let mut tools: Vec<_> = all.map(|entry| entry.version.clone()).collect();
+        tools.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
+        tools.dedup_by(|a, b| a.spec.name == b.spec.name);
+        tools
+    }
+
+    /// The answer to a caller who names a tool that is not there, with the names that are near.
+    pub(crate) fn unknown(&self, space: SpaceId, name: &str) -> CallError {
+        let tools = self.list(space);
+        let near = nearest(name, tools.iter().map(|tool| tool.spec.name.as_str()), 3);
+        let message = match near.as_slice() {
+            [] => Message::new(&NOT_FOUND).with("name", name),
+            near => Message::new(&NOT_FOUND_NEAR).with("name", name).with("near", near.join(", ")),
+        };
+        CallError::new(ErrorKind::NotFound, message).detail("what", "tool").detail("closest", json!(near))
+    }
+
+    /// Adds tools that everyone sees: all, or none when a name is taken.
+    pub(crate) fn add_shared(
+        &self,
+        tools: Vec<(ToolVersion, PreparedTool)>,
+    ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut layer = Layer::clone(&self.shared.load());
+        let mut added = Vec::with_capacity(tools.len());
+        for (version, tool) in tools {
+            if layer.by_name.contains_key(&version.spec.name) {
+                return Err(name_taken(&version.spec.name));
+            }
+            let entry = Arc::new(Entry::new(version, tool, None));
+            added.push(entry.version.clone());
+            layer.put(entry);
+        }
+        self.shared.store(Arc::new(layer));
+        Ok(added)
+    }
+
+    pub(crate) fn remove_shared(&self, name: &str) -> Option<Arc<ToolVersion>> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut layer = Layer::clone(&self.shared.load());
+        let id = layer.find(name)?.version.id.clone();
+        let removed = layer.remove(&id)?;
+        self.shared.store(Arc::new(layer));
+        Some(removed.version.clone())
+    }
+
+    /// Puts a tool into a space, if nothing is in the way of it.
+    pub(crate) fn put(
+        &self,
+        space: SpaceId,
+        version: ToolVersion,
+        tool: PreparedTool,
+        expected: Expected,
+    ) -> Result<Arc<ToolVersion>, CallError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.check_put(space, &version, expected)?;
+        let entry = Arc::new(Entry::new(version, tool, before.as_deref()));
+        let put = entry.version.clone();
+        let mut layer = self.layer(space);
+        layer.put(entry);
+        self.store(space, layer);
+        Ok(put)
+    }
+
+    /// Says what is in the way of a tool, or gives the one it would take the place of.
+    pub(crate) fn check_put(
+        &self,
+        space: SpaceId,
+        version: &ToolVersion,
+        expected: Expected,
+    ) -> Result<Option<Arc<Entry>>, CallError> {
+        let spaces = self.spaces.load();
+        let layer = spaces.get(&space);
+        let before = layer.and_then(|layer| layer.by_id(&version.id)).cloned();
+        let holder = layer.and_then(|layer| layer.by_name.get(&version.spec.name));
+        let taken = holder.is_some_and(|entry| entry.version.id != version.id);
+        if taken || self.shared.load().by_name.contains_key(&version.spec.name) {
+            return Err(name_taken(&version.spec.name));
+        }
+        match (expected, before.as_deref()) {
+            (Expected::Absent, None) => {}
+            (Expected::Absent, Some(_)) => return Err(name_taken(&version.spec.name)),
+            (Expected::Version(_), None) => return Err(self.unknown(space, &version.id.to_string())),
+            (Expected::Version(expected), Some(before)) => check_version(before, expected)?,
+        }
+        Ok(before)
+    }
+
+    pub(crate) fn remove(
+        &self,
+        space: SpaceId,
+        id: &ToolId,
+        expected: Option<u64>,
+    ) -> Result<Arc<ToolVersion>, CallError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut layer = self.layer(space);
+        let Some(removed) = layer.remove(id) else {
+            return Err(self.unknown(space, &id.to_string()));
+        };
+        if let Some(expected) = expected {
+            check_version(&removed, expected)?;
+        }
+        self.store(space, layer);
+        Ok(removed.version.clone())
+    }
+
+    fn layer(&self, space: SpaceId) -> Layer {
+        self.spaces.load().get(&space).map(|layer| Layer::clone(layer)).unwrap_or_default()
+    }
+
+    fn store(&self, space: SpaceId, layer: Layer) {
+        let mut spaces = HashMap::clone(&self.spaces.load());
+        spaces.insert(space, Arc::new(layer));
+        self.spaces.store(Arc::new(spaces));
+    }
+}
+
+fn check_version(entry: &Entry, expected: u64) -> Result<(), CallError> {
+    let actual = entry.version.version;
+    if actual == expected {
+        return Ok(());
+    }
+    let message = Message::new(&STALE)
+        .with("name", &entry.version.spec.name)
+        .with("actual", actual)
+        .with("expected", expected);
+    Err(CallError::new(ErrorKind::Conflict, message).detail("version", actual))
+}
+
+fn name_taken(name: &ToolName) -> CallError {
+    CallError::new(ErrorKind::Conflict, Message::new(&NAME_TAKEN).with("name", name))
+        .detail("name", name.as_str())
+}

@@ -1,0 +1,167 @@
+//! The tool-call context of one conversation: which tools there are, what was called, what came back.
+//!
+//! Listeners hear of every result. One that fails or panics is logged and stops nobody.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_core::{CallId, ToolExecutionResult, ToolName, ToolSpec};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// A tool as the conversation knows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDefinition {
+    pub name: ToolName,
+    pub description: String,
+    pub parameters: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    #[serde(rename = "async")]
+    pub run_async: bool,
+}
+
+impl From<&ToolSpec> for ToolDefinition {
+    fn from(spec: &ToolSpec) -> Self {
+        Self {
+            name: spec.name.clone(),
+            description: spec.description.clone(),
+            parameters: spec
+                .input_schema
+                .clone()
+                .unwrap_or_else(|| json!({"type": "object", "properties": {}})),
+            output_schema: spec.output_schema.clone(),
+            run_async: spec.run_async,
+        }
+    }
+}
+
+/// A call that the model asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    pub call_id: CallId,
+    /// As the model wrote it; there may be no such tool.
+    pub name: String,
+    pub arguments: Value,
+    /// The step of the conversation, from 1.
+    pub step: u32,
+    pub at: Timestamp,
+}
+
+/// What came of a call, so far.
+#[derive(Debug, Clone)]
+pub enum ToolCallResult {
+    Done(ToolExecutionResult),
+    /// The call goes on as a task; its result comes by itself.
+    Pending {
+        call_id: CallId,
+        tool_name: Arc<str>,
+        task_id: String,
+    },
+}
+
+impl ToolCallResult {
+    fn call_id(&self) -> &CallId {
+        match self {
+            Self::Done(result) => &result.call_id,
+            Self::Pending { call_id, .. } => call_id,
+        }
+    }
+}
+
+/// Hears of results.
+pub trait ToolCallListener: Send + Sync {
+    fn on_tool_call(&self, result: &ToolExecutionResult) -> anyhow::Result<()>;
+}
+
+impl<F: Fn(&ToolExecutionResult) -> anyhow::Result<()> + Send + Sync> ToolCallListener for F {
+    fn on_tool_call(&self, result: &ToolExecutionResult) -> anyhow::Result<()> {
+        self(result)
+    }
+}
+
+/// What one conversation knows of its tools. Shared by reference; every method may be called from anywhere.
+#[derive(Default)]
+pub struct ToolCallContext {
+    known: Mutex<Known>,
+    listeners: Mutex<Vec<Arc<dyn ToolCallListener>>>,
+}
+
+#[derive(Default)]
+struct Known {
+    definitions: Vec<ToolDefinition>,
+    calls: Vec<ToolCall>,
+    results: Vec<(u32, Timestamp, ToolCallResult)>,
+}
+
+impl ToolCallContext {
+    pub fn set_tool_definitions(&self, definitions: Vec<ToolDefinition>) {
+        lock(&self.known).definitions = definitions;
+    }
+
+    pub fn set_tool_calls(&self, calls: Vec<ToolCall>) {
+        lock(&self.known).calls = calls;
+    }
+
+    /// Notes what came of a call; a later result of the same call takes the place of the earlier.
+    /// Listeners hear of results, not of calls that are still pending.
+    pub fn set_tool_call_result(&self, step: u32, at: Timestamp, result: ToolCallResult) {
+        let mut known = lock(&self.known);
+        let row = (step, at, result.clone());
+        match known.results.iter_mut().find(|(_, _, earlier)| earlier.call_id() == result.call_id()) {
+            Some(earlier) => *earlier = row,
+            None => known.results.push(row),
+        }
+        drop(known);
+        if let ToolCallResult::Done(result) = &result {
+            self.tell(result);
+        }
+    }
+
+    pub fn add_listener(&self, listener: impl ToolCallListener + 'static) {
+        lock(&self.listeners).push(Arc::new(listener));
+    }
+
+    fn tell(&self, result: &ToolExecutionResult) {
+        // Listeners may use the context themselves, so no lock is held while they run.
+        let listeners = lock(&self.listeners).clone();
+        for listener in listeners {
+            match catch_unwind(AssertUnwindSafe(|| listener.on_tool_call(result))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::warn!(call.id = %result.call_id, %error, "A tool-call listener failed")
+                }
+                Err(_) => tracing::error!(call.id = %result.call_id, "A tool-call listener panicked"),
+            }
+        }
+    }
+
+    /// The context as it is shown: `{toolDefinitions, toolCalls, toolResults}`.
+    pub fn to_json(&self) -> Value {
+        let known = lock(&self.known);
+        let results = known.results.iter().map(|(step, at, result)| {
+            let (mut row, status) = match result {
+                ToolCallResult::Done(result) => (json!(result), "done"),
+                ToolCallResult::Pending { call_id, tool_name, task_id } => {
+                    (json!({"callId": call_id, "toolName": tool_name, "taskId": task_id}), "pending")
+                }
+            };
+            row["step"] = json!(step);
+            row["at"] = json!(at);
+            row["status"] = json!(status);
+            row
+        });
+        json!({
+            "toolDefinitions": known.definitions,
+            "toolCalls": known.calls,
+            "toolResults": results.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

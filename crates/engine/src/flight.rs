@@ -1,0 +1,202 @@
+//! One call from its first moment to its last: whatever happens to it, subscribers and the sink are told once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message, ToolExecutionResult};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::admit::AdmittedCall;
+use crate::catalogue::Entry;
+use crate::clock::now;
+use crate::events::{CallEvent, Events, Stage};
+use crate::execute;
+use crate::record::{CallRecord, Place};
+
+/// A call under way. Dropped before it lands, it counts as cancelled by a caller who went away.
+pub(crate) struct Flight<'a> {
+    caller: &'a Caller,
+    options: &'a CallOptions,
+    events: Option<&'a Events>,
+    place: Option<Place>,
+    call_id: CallId,
+    tool_name: Arc<str>,
+    entry: Option<Arc<Entry>>,
+    arguments: Logged,
+    coerced: Vec<String>,
+    attempts: u32,
+    started: Instant,
+    started_at: Timestamp,
+    landed: bool,
+}
+
+/// The arguments as far as they are known, shared with the call rather than copied.
+enum Logged {
+    Nothing,
+    Raw(Value),
+    Used(Arc<haft_core::Arguments>),
+}
+
+impl<'a> Flight<'a> {
+    pub(crate) fn start(
+        caller: &'a Caller,
+        options: &'a CallOptions,
+        tool: &str,
+        events: Option<&'a Events>,
+        place: Option<Place>,
+    ) -> Self {
+        let flight = Self {
+            caller,
+            options,
+            events,
+            place,
+            call_id: options.call_id.clone().unwrap_or_else(|| CallId::from(uuid::Uuid::now_v7())),
+            tool_name: tool.into(),
+            entry: None,
+            arguments: Logged::Nothing,
+            coerced: Vec::new(),
+            attempts: 0,
+            started: Instant::now(),
+            started_at: now(),
+            landed: false,
+        };
+        flight.tell(|| Stage::Started);
+        flight
+    }
+
+    pub(crate) fn call_id(&self) -> &CallId {
+        &self.call_id
+    }
+
+    pub(crate) fn caller(&self) -> &'a Caller {
+        self.caller
+    }
+
+    pub(crate) fn options(&self) -> &'a CallOptions {
+        self.options
+    }
+
+    pub(crate) fn admitted(&mut self, call: &mut AdmittedCall) {
+        self.know(call.entry.clone());
+        self.coerced = std::mem::take(&mut call.coerced);
+        self.arguments = Logged::Used(call.arguments.clone());
+    }
+
+    pub(crate) fn refused(&mut self, entry: Option<Arc<Entry>>, arguments: Value) {
+        if let Some(entry) = entry {
+            self.know(entry);
+        }
+        self.arguments = Logged::Raw(arguments);
+    }
+
+    fn know(&mut self, entry: Arc<Entry>) {
+        self.tool_name = entry.name.clone();
+        self.entry = Some(entry);
+    }
+
+    pub(crate) fn attempting(&mut self, attempt: u32) {
+        self.attempts = attempt;
+    }
+
+    pub(crate) fn retrying(&self, error: ErrorKind, pause: Duration) {
+        self.tell(|| Stage::Retrying { error, pause });
+    }
+
+    /// Ends the call: tells subscribers, leaves the record, answers.
+    pub(crate) fn land(mut self, outcome: Result<(Arc<Value>, bool), CallError>) -> ToolExecutionResult {
+        let cached = outcome.as_ref().is_ok_and(|(_, cached)| *cached);
+        let outcome = outcome.map(|(data, _)| data);
+        let duration = self.finish(&outcome, cached);
+        ToolExecutionResult {
+            call_id: self.call_id.clone(),
+            tool_name: self.tool_name.clone(),
+            outcome,
+            execution_time: duration,
+            attempts: self.attempts,
+            cached,
+        }
+    }
+
+    fn finish(&mut self, outcome: &Result<Arc<Value>, CallError>, cached: bool) -> Duration {
+        self.landed = true;
+        let duration = self.started.elapsed();
+        self.tell(|| match outcome {
+            Ok(_) => Stage::Completed { duration, cached },
+            Err(error) if error.kind() == ErrorKind::Cancelled => Stage::Cancelled { duration },
+            Err(error) => Stage::Failed { duration, error: error.kind() },
+        });
+        if let Some(place) = self.place.take() {
+            place.fill(self.record(outcome, cached, duration));
+        }
+        duration
+    }
+
+    fn record(
+        &mut self,
+        outcome: &Result<Arc<Value>, CallError>,
+        cached: bool,
+        duration: Duration,
+    ) -> CallRecord {
+        let arguments = match std::mem::replace(&mut self.arguments, Logged::Nothing) {
+            Logged::Nothing => Arc::new(Value::Null),
+            Logged::Raw(value) => Arc::new(value),
+            Logged::Used(arguments) => {
+                Arc::new(Arc::try_unwrap(arguments).map_or_else(|kept| kept.as_value().clone(), Into::into))
+            }
+        };
+        CallRecord {
+            call_id: self.call_id.clone(),
+            tool: self.entry.as_ref().map(|entry| (entry.version.id.clone(), entry.version.version)),
+            tool_name: self.tool_name.clone(),
+            space: self.caller.space,
+            user: self.caller.user,
+            agent: self.options.agent,
+            conversation: self.options.conversation,
+            source: self.caller.source,
+            arguments,
+            outcome: outcome.clone(),
+            attempts: self.attempts,
+            cached,
+            coerced: std::mem::take(&mut self.coerced),
+            warnings: self.warnings(outcome),
+            duration,
+            started_at: self.started_at,
+        }
+    }
+
+    /// A result that is not as promised still goes through; the record says so.
+    fn warnings(&self, outcome: &Result<Arc<Value>, CallError>) -> Vec<String> {
+        let schema = self.entry.as_ref().and_then(|entry| entry.output.as_ref());
+        match (schema, outcome) {
+            (Some(schema), Ok(data)) => {
+                let violations = schema.violations(data).into_iter();
+                violations.map(|violation| format!("{}: {}", violation.path, violation.message)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn tell(&self, stage: impl FnOnce() -> Stage) {
+        let Some(events) = self.events else { return };
+        events.publish(|| CallEvent {
+            stage: stage(),
+            call_id: self.call_id.clone(),
+            tool: self.tool_name.clone(),
+            space: self.caller.space,
+            agent: self.options.agent,
+            conversation: self.options.conversation,
+            attempt: self.attempts,
+            at: now(),
+        });
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        if !self.landed {
+            let gone = CallError::new(ErrorKind::Cancelled, Message::new(&execute::CANCELLED));
+            self.finish(&Err(gone), false);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The one pipeline every tool call takes, for every kind and every caller.
+//!
+//! This is the library that Rust programs embed: register tools, execute them.
+//! It knows no server, no database and no particular kind of tool but Rust
+//! functions ([`Tool::native`]) and scripted answers ([`MockKind`]).
+//!
+//! ```
+//! use haft_engine::{CallOptions, Tool, ToolService};
+//! use serde_json::json;
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct MyArgs {
+//!     /// What to work on.
+//!     input: String,
+//! }
+//!
+//! # async fn example() -> anyhow::Result<()> {
+//! let tools = ToolService::builder().build();
+//! tools.register(Tool::native("my-tool", "My custom tool", |args: MyArgs| async move {
+//!     Ok(json!({"result": format!("processed: {}", args.input)}))
+//! }))?;
+//! let options = CallOptions::default().timeout_ms(5000).retries(3);
+//! let result = tools.execute("my-tool", json!({"input": "test"}), options).await?;
+//! assert_eq!(result.data(), Some(&json!({"result": "processed: test"})));
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+
+mod admit;
+mod breaker;
+mod builder;
+mod bulkhead;
+mod cache;
+mod catalogue;
+mod clock;
+pub mod context;
+mod events;
+mod execute;
+mod flight;
+mod mock;
+mod native;
+mod prepare;
+mod rate;
+mod record;
+mod service;
+mod tool;
+
+pub use breaker::{BreakerSettings, Circuit, CircuitState};
+pub use builder::Builder;
+pub use catalogue::Expected;
+pub use clock::now;
+pub use events::{CallEvent, Stage};
+pub use haft_core::{
+    AgentId, Arguments, Binding, BoxFuture, BreakerKey, CallContext, CallError, CallId, CallOptions, Caller,
+    ConfigError, ConversationId, Effect, ErrorKind, Kind, KindName, Locale, Message, Policy, Prepared,
+    Progress, Source, SpaceId, Template, ToolConfig, ToolExecutionResult, ToolId, ToolName, ToolOutput,
+    ToolSchema, ToolSpec, ToolVersion, UserId, Violation,
+};
+pub use mock::MockKind;
+pub use native::Answer;
+pub use prepare::PreparedTool;
+pub use record::{CallRecord, CallSink, SinkError};
+pub use service::{CallRequest, SpaceTools, ToolService};
+pub use tool::Tool;
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static Template> {
+    let own = [
+        admit::TEMPLATES,
+        breaker::TEMPLATES,
+        bulkhead::TEMPLATES,
+        catalogue::TEMPLATES,
+        execute::TEMPLATES,
+        mock::TEMPLATES,
+        prepare::TEMPLATES,
+        rate::TEMPLATES,
+        record::TEMPLATES,
+    ];
+    own.into_iter().flatten().copied().collect()
+}

@@ -1,0 +1,114 @@
+//! The mock kind: a tool that answers what its definition says, to build an agent before its API exists.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use haft_core::{
+    Arguments, BoxFuture, BreakerKey, CallContext, CallError, ConfigError, Effect, ErrorKind, Kind, Message,
+    Prepared, ToolOutput, Violation,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+haft_core::templates! {
+    UNREADABLE = "mock.config",
+        "{reason}; a mock has a list of answers, each with data or an error of kind and message",
+        "{reason}；mock 工具的 answers 是一个列表，每项包含 data，或带 kind 和 message 的 error";
+}
+
+/// Answers in turn, the last one again and again; without any, the arguments come back.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MockKind;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Config {
+    #[serde(default)]
+    answers: Vec<Scripted>,
+    /// Calls with the same key share a circuit breaker.
+    breaker_key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Scripted {
+    data: Option<Value>,
+    error: Option<ScriptedError>,
+    /// Milliseconds before the answer.
+    #[serde(default)]
+    delay: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ScriptedError {
+    kind: ErrorKind,
+    message: String,
+    /// Milliseconds the upstream asks to wait.
+    retry_after: Option<u64>,
+    /// Nothing was changed, so that any effect may be repeated.
+    #[serde(default)]
+    did_nothing: bool,
+}
+
+impl Kind for MockKind {
+    fn name(&self) -> &'static str {
+        "mock"
+    }
+
+    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let config: Config = Config::deserialize(config).map_err(|error| {
+            Violation::new(haft_core::error::ROOT, Message::new(&UNREADABLE).with("reason", error))
+        })?;
+        let breaker_key = config.breaker_key.map(BreakerKey::new);
+        Ok(Arc::new(Mock { answers: config.answers, breaker_key, turn: AtomicUsize::new(0) }))
+    }
+}
+
+struct Mock {
+    answers: Vec<Scripted>,
+    breaker_key: Option<BreakerKey>,
+    turn: AtomicUsize,
+}
+
+impl Prepared for Mock {
+    fn effect(&self) -> Effect {
+        Effect::Read
+    }
+
+    fn breaker_key(&self, _: &Arguments) -> Option<BreakerKey> {
+        self.breaker_key.clone()
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        Box::pin(async move {
+            let Some(last) = self.answers.len().checked_sub(1) else {
+                return Ok(arguments.as_value().clone().into());
+            };
+            let turn = self.turn.fetch_add(1, Ordering::Relaxed).min(last);
+            let answer = &self.answers[turn];
+            if answer.delay > 0 {
+                tokio::time::sleep(Duration::from_millis(answer.delay)).await;
+            }
+            match &answer.error {
+                None => Ok(answer.data.clone().unwrap_or_default().into()),
+                Some(scripted) => Err(scripted.error()),
+            }
+        })
+    }
+}
+
+impl ScriptedError {
+    fn error(&self) -> CallError {
+        let mut error = CallError::text(self.kind, self.message.clone());
+        if let Some(pause) = self.retry_after {
+            error = error.retry_after(Duration::from_millis(pause));
+        }
+        if self.did_nothing { error.that_did_nothing() } else { error }
+    }
+}

@@ -1,0 +1,140 @@
+//! From a definition to something that can be called: its kind found, its config and schemas checked and compiled.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use haft_core::nearest::nearest;
+use haft_core::{CallError, Effect, Kind, KindName, Message, Prepared, ToolSchema, ToolSpec, Violation};
+use serde_json::{Value, json};
+
+haft_core::templates! {
+    UNKNOWN_KIND = "tool.unknownKind",
+        "{kind} is not a kind of tool this server can run; it can run {known}",
+        "{kind} 不是本服务支持的工具类型；支持：{known}";
+    UNKNOWN_KIND_NEAR = "tool.unknownKindNear",
+        "{kind} is not a kind of tool this server can run; did you mean {near}?",
+        "{kind} 不是本服务支持的工具类型；是否想用 {near}？";
+    NOT_STORABLE = "tool.nativeWithoutFunction",
+        "a native tool is a function of the program itself and cannot be defined from outside",
+        "原生工具是程序自身的函数，不能从外部定义";
+}
+
+/// The word for tools that are Rust functions.
+pub(crate) const NATIVE: &str = "native";
+
+/// The kinds of tools a service can run, by name and alias.
+#[derive(Default)]
+pub(crate) struct Kinds(HashMap<&'static str, Arc<dyn Kind>>);
+
+impl Kinds {
+    pub(crate) fn add(&mut self, kind: Arc<dyn Kind>) {
+        for alias in kind.aliases() {
+            self.0.insert(alias, kind.clone());
+        }
+        self.0.insert(kind.name(), kind);
+    }
+
+    /// Makes a definition callable, or says all that is wrong with it. Costs time: keep it off async threads.
+    pub(crate) fn prepare(
+        &self,
+        spec: ToolSpec,
+        native: Option<Arc<dyn Prepared>>,
+    ) -> Result<PreparedTool, CallError> {
+        let mut spec = spec;
+        let mut violations = Vec::new();
+        let prepared = match native {
+            Some(native) => Some(native),
+            None => match self.prepare_config(&mut spec) {
+                Ok(prepared) => Some(prepared),
+                Err(found) => {
+                    violations.extend(found);
+                    None
+                }
+            },
+        };
+        if spec.input_schema.is_none() {
+            let generated = prepared.as_ref().and_then(|prepared| prepared.input_schema());
+            spec.input_schema =
+                Some(generated.unwrap_or_else(|| json!({"type": "object", "properties": {}})));
+        }
+        let input = spec.input_schema.as_ref().map(ToolSchema::of_arguments);
+        let input = keep(input.transpose(), "inputSchema", &mut violations);
+        let output = spec.output_schema.as_ref().map(ToolSchema::of_output);
+        let output = keep(output.transpose(), "outputSchema", &mut violations);
+        match (prepared, input) {
+            (Some(prepared), Some(input)) if violations.is_empty() => {
+                spec.input_schema = Some(input.document().clone());
+                let effect = spec.effect.unwrap_or_else(|| prepared.effect());
+                Ok(PreparedTool { spec, input, output, prepared, effect })
+            }
+            _ => Err(CallError::invalid(violations)),
+        }
+    }
+
+    fn prepare_config(&self, spec: &mut ToolSpec) -> Result<Arc<dyn Prepared>, Vec<Violation>> {
+        let Some(kind) = self.0.get(spec.kind.as_str()) else {
+            return Err(vec![Violation::new("type", self.unknown(&spec.kind))]);
+        };
+        spec.kind = KindName::from(kind.name());
+        let within_config = |error: haft_core::ConfigError| {
+            error.0.into_iter().map(|violation| violation.within("config")).collect::<Vec<_>>()
+        };
+        kind.prepare(&spec.config).map_err(within_config)
+    }
+
+    fn unknown(&self, kind: &KindName) -> Message {
+        if kind.as_str() == NATIVE {
+            return Message::new(&NOT_STORABLE);
+        }
+        let mut known: Vec<&str> = self.0.values().map(|kind| kind.name()).collect();
+        known.sort_unstable();
+        known.dedup();
+        match nearest(kind.as_str(), known.iter().copied(), 1).first() {
+            Some(near) => Message::new(&UNKNOWN_KIND_NEAR).with("kind", kind).with("near", near),
+            None if known.is_empty() => Message::new(&UNKNOWN_KIND).with("kind", kind).with("known", NATIVE),
+            None => Message::new(&UNKNOWN_KIND).with("kind", kind).with("known", known.join(", ")),
+        }
+    }
+}
+
+/// Puts a compiled schema aside, or what is wrong with it.
+fn keep(
+    compiled: Result<Option<ToolSchema>, Vec<Violation>>,
+    field: &str,
+    violations: &mut Vec<Violation>,
+) -> Option<ToolSchema> {
+    compiled.unwrap_or_else(|found| {
+        violations.extend(found.into_iter().map(|violation| violation.within(field)));
+        None
+    })
+}
+
+/// A definition that was checked and can be called once it has a place in the catalogue.
+pub struct PreparedTool {
+    pub(crate) spec: ToolSpec,
+    pub(crate) input: ToolSchema,
+    pub(crate) output: Option<ToolSchema>,
+    pub(crate) prepared: Arc<dyn Prepared>,
+    pub(crate) effect: Effect,
+}
+
+impl PreparedTool {
+    /// The definition with all that follows from it filled in: canonical kind, generated schema.
+    pub fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// The arguments' schema as models see it.
+    pub fn input_schema(&self) -> &Value {
+        self.input.document()
+    }
+}
+
+impl std::fmt::Debug for PreparedTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PreparedTool")
+            .field("spec", &self.spec)
+            .field("effect", &self.effect)
+            .finish_non_exhaustive()
+    }
+}

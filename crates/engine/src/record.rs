@@ -1,0 +1,139 @@
+//! Records of calls on their way to a sink: bounded, many at a time, none lost on a clean stop.
+//!
+//! A place for the record is kept before the call runs, so that no call ever
+//! runs unrecorded: when the sink cannot follow, calls are refused instead.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use haft_core::{
+    AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, Message, Source, SpaceId, ToolId,
+    UserId,
+};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+haft_core::templates! {
+    FULL = "record.full",
+        "the call log cannot keep up, so no call is made unrecorded; try again shortly",
+        "调用日志暂时写不进去，为避免漏记已拒绝调用；请稍后重试";
+}
+
+/// So many records go to the sink at once, at most.
+const BATCH: usize = 512;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// What is known of one finished call.
+#[derive(Debug, Clone)]
+pub struct CallRecord {
+    pub call_id: CallId,
+    /// None when the caller named a tool that does not exist.
+    pub tool: Option<(ToolId, u64)>,
+    pub tool_name: Arc<str>,
+    pub space: SpaceId,
+    pub user: Option<UserId>,
+    pub agent: Option<AgentId>,
+    pub conversation: Option<ConversationId>,
+    pub source: Source,
+    /// As they were used: defaults filled in and coerced; as they came when they did not fit.
+    pub arguments: Arc<Value>,
+    pub outcome: Result<Arc<Value>, CallError>,
+    pub attempts: u32,
+    pub cached: bool,
+    /// Paths of arguments that were coerced.
+    pub coerced: Vec<String>,
+    /// How the result differs from the output schema.
+    pub warnings: Vec<String>,
+    pub duration: Duration,
+    pub started_at: Timestamp,
+}
+
+/// Where records are kept.
+pub trait CallSink: Send + Sync {
+    /// Keeps these records, all or none. Called again with the same ones after a failure.
+    fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>>;
+}
+
+/// Why a sink could not keep records for now.
+pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The way of records to the sink.
+pub(crate) struct Recorder {
+    sink: Arc<dyn CallSink>,
+    sender: ArcSwapOption<mpsc::Sender<CallRecord>>,
+    receiver: Mutex<Option<mpsc::Receiver<CallRecord>>>,
+    writer: OnceLock<Mutex<Option<JoinHandle<()>>>>,
+}
+
+/// A place kept for one record.
+pub(crate) struct Place(mpsc::OwnedPermit<CallRecord>);
+
+impl Place {
+    pub(crate) fn fill(self, record: CallRecord) {
+        self.0.send(record);
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(sink: Arc<dyn CallSink>, capacity: usize) -> Self {
+        let (sender, receiver) = mpsc::channel(capacity.max(1));
+        Self {
+            sink,
+            sender: ArcSwapOption::from_pointee(sender),
+            receiver: Mutex::new(Some(receiver)),
+            writer: OnceLock::new(),
+        }
+    }
+
+    /// Keeps a place, or refuses the call that wants one.
+    pub(crate) async fn reserve(&self) -> Result<Place, CallError> {
+        self.writer.get_or_init(|| Mutex::new(self.start_writer()));
+        if let Some(place) = self.try_reserve() {
+            return Ok(place);
+        }
+        // Quick calls in a row can keep a runtime of one thread from ever writing; let it, once.
+        tokio::task::yield_now().await;
+        self.try_reserve().ok_or_else(|| {
+            CallError::new(ErrorKind::Overloaded, Message::new(&FULL)).retry_after(Duration::from_secs(1))
+        })
+    }
+
+    fn try_reserve(&self) -> Option<Place> {
+        let sender = self.sender.load().as_ref().map(|sender| mpsc::Sender::clone(sender))?;
+        sender.try_reserve_owned().ok().map(Place)
+    }
+
+    fn start_writer(&self) -> Option<JoinHandle<()>> {
+        let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        #[expect(clippy::disallowed_methods, reason = "close() waits for it")]
+        Some(tokio::spawn(write_all(self.sink.clone(), receiver)))
+    }
+
+    /// Takes no more calls and waits until every record is written.
+    pub(crate) async fn close(&self) {
+        self.sender.store(None);
+        let writer =
+            self.writer.get().and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if let Some(writer) = writer {
+            let _ = writer.await;
+        }
+    }
+}
+
+async fn write_all(sink: Arc<dyn CallSink>, mut records: mpsc::Receiver<CallRecord>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while records.recv_many(&mut batch, BATCH).await > 0 {
+        let mut pause = FIRST_PAUSE;
+        while let Err(error) = sink.write(&batch).await {
+            tracing::warn!(records = batch.len(), %error, "The call log could not be written; trying again");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        batch.clear();
+    }
+}

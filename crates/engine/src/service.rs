@@ -1,0 +1,264 @@
+//! The engine's face: register tools, look at them, call them.
+
+use std::sync::Arc;
+
+use haft_core::call::{ProgressSink, RunMode};
+use haft_core::schema::Admitted;
+use haft_core::{
+    BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Source, SpaceId,
+    ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
+};
+use serde_json::Value;
+use tokio::sync::broadcast;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::admit::{AdmittedCall, Refusal, admit};
+use crate::breaker::{Breakers, Circuit};
+use crate::builder::Builder;
+use crate::cache::AnswerCache;
+use crate::catalogue::{Catalogue, Expected};
+use crate::clock::now;
+use crate::events::{CallEvent, Events};
+use crate::execute::{execute, preview};
+use crate::flight::Flight;
+use crate::prepare::{Kinds, PreparedTool};
+use crate::record::Recorder;
+use crate::tool::Tool;
+
+/// Tools, and the one way to call them. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct ToolService(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) kinds: Kinds,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) breakers: Option<Breakers>,
+    pub(crate) cache: Option<AnswerCache>,
+    pub(crate) limits_on: bool,
+    pub(crate) events: Option<Events>,
+    pub(crate) progress: Option<Arc<dyn ProgressSink>>,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) local: Caller,
+}
+
+/// A call as it is asked for.
+#[derive(Debug, Clone)]
+pub struct CallRequest {
+    /// The tool's name or id.
+    pub tool: String,
+    pub arguments: Value,
+    pub options: CallOptions,
+}
+
+impl ToolService {
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
+    /// Adds a tool that every caller sees. A name that is taken is an error.
+    pub fn register(&self, tool: impl Into<Tool>) -> Result<Arc<ToolVersion>, CallError> {
+        let mut added = self.register_all([tool.into()])?;
+        added.pop().ok_or_else(|| CallError::text(ErrorKind::Internal, "nothing was registered"))
+    }
+
+    /// Adds many tools at once: all of them, or none.
+    pub fn register_all(
+        &self,
+        tools: impl IntoIterator<Item = Tool>,
+    ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
+        let now = now();
+        let mut prepared = Vec::new();
+        for tool in tools {
+            let (spec, native) = tool.into_parts()?;
+            let tool = self.prepare_with(spec, native)?;
+            let version = ToolVersion {
+                // Code provides it, so its name is its id and stays the same over restarts.
+                id: ToolId::Named(tool.spec.name.clone()),
+                space_id: None,
+                owner_id: None,
+                spec: tool.spec.clone(),
+                version: 1,
+                created_at: now,
+                updated_at: now,
+            };
+            prepared.push((version, tool));
+        }
+        self.0.catalogue.add_shared(prepared)
+    }
+
+    /// Takes a tool away that was registered; calls under way go on.
+    pub fn unregister(&self, name: &str) -> Option<Arc<ToolVersion>> {
+        self.0.catalogue.remove_shared(name)
+    }
+
+    pub fn get(&self, name: &str) -> Option<Arc<ToolVersion>> {
+        self.in_space(self.0.local.space).get(name)
+    }
+
+    /// All tools, by name.
+    pub fn list(&self) -> Vec<Arc<ToolVersion>> {
+        self.in_space(self.0.local.space).list()
+    }
+
+    /// Says all that is wrong with a definition, and keeps nothing.
+    pub fn validate(&self, tool: impl Into<Tool>) -> Result<(), CallError> {
+        let (spec, native) = tool.into().into_parts()?;
+        self.prepare_with(spec, native).map(drop)
+    }
+
+    /// Checks arguments as a call would, without making one.
+    pub fn validate_arguments(
+        &self,
+        tool: &str,
+        arguments: Value,
+        options: &CallOptions,
+    ) -> Result<Admitted, CallError> {
+        match admit(&self.0.catalogue, &self.0.local, tool, arguments, options) {
+            Ok(AdmittedCall { arguments, coerced, .. }) => {
+                Ok(Admitted { arguments: Arc::unwrap_or_clone(arguments), coerced })
+            }
+            Err(Refusal { error, .. }) => Err(error),
+        }
+    }
+
+    /// Calls a tool for the program itself. A tool that fails is an `Ok` with a failed
+    /// outcome; `Err` means that *we* failed.
+    pub async fn execute(
+        &self,
+        tool: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Result<ToolExecutionResult, CallError> {
+        let request = CallRequest { tool: tool.to_owned(), arguments, options };
+        self.call(&self.0.local, request).await
+    }
+
+    /// Runs one tool call: admit, execute with retries, record.
+    ///
+    /// Every caller comes through here: HTTP, MCP, chat, flows, runs, programs.
+    pub async fn call(
+        &self,
+        caller: &Caller,
+        request: CallRequest,
+    ) -> Result<ToolExecutionResult, CallError> {
+        let CallRequest { tool, arguments, options } = request;
+        let dry = options.run == RunMode::Dry;
+        // A dry run calls nothing, so it leaves no trace.
+        let place = match &self.0.recorder {
+            Some(recorder) if !dry => Some(recorder.reserve().await?),
+            _ => None,
+        };
+        let events = self.0.events.as_ref().filter(|_| !dry);
+        let mut flight = Flight::start(caller, &options, &tool, events, place);
+        let outcome = match admit(&self.0.catalogue, caller, &tool, arguments, &options) {
+            Ok(mut call) => {
+                flight.admitted(&mut call);
+                if dry {
+                    Ok((Arc::new(preview(&call, &flight)), false))
+                } else {
+                    execute(&self.0, &call, &mut flight).await
+                }
+            }
+            Err(Refusal { error, entry, arguments }) => {
+                flight.refused(entry, arguments);
+                Err(error)
+            }
+        };
+        Ok(flight.land(outcome))
+    }
+
+    /// Events of calls from now on; nothing when the builder left events off.
+    pub fn subscribe(&self) -> Option<broadcast::Receiver<Arc<CallEvent>>> {
+        self.0.events.as_ref().map(Events::subscribe)
+    }
+
+    /// Makes a definition callable, or says all that is wrong with it. It costs time: keep it off async threads.
+    pub fn prepare(&self, spec: ToolSpec) -> Result<PreparedTool, CallError> {
+        self.prepare_with(spec, None)
+    }
+
+    fn prepare_with(
+        &self,
+        spec: ToolSpec,
+        native: Option<Arc<dyn Prepared>>,
+    ) -> Result<PreparedTool, CallError> {
+        self.0.kinds.prepare(spec, native)
+    }
+
+    /// The tools of one space: those that everyone sees, and its own.
+    pub fn in_space(&self, space: SpaceId) -> SpaceTools<'_> {
+        SpaceTools { engine: &self.0, space }
+    }
+
+    /// Takes no more calls and waits until every record of those made is written.
+    pub async fn close(&self) {
+        if let Some(recorder) = &self.0.recorder {
+            recorder.close().await;
+        }
+    }
+}
+
+/// One space's view of the catalogue.
+#[derive(Clone, Copy)]
+pub struct SpaceTools<'a> {
+    engine: &'a Inner,
+    space: SpaceId,
+}
+
+impl SpaceTools<'_> {
+    /// By name or id.
+    pub fn get(&self, name_or_id: &str) -> Option<Arc<ToolVersion>> {
+        self.engine.catalogue.find(self.space, name_or_id).map(|entry| entry.version.clone())
+    }
+
+    pub fn list(&self) -> Vec<Arc<ToolVersion>> {
+        self.engine.catalogue.list(self.space)
+    }
+
+    /// The error for a tool that is not there, with the names that are near.
+    pub fn unknown(&self, name_or_id: &str) -> CallError {
+        self.engine.catalogue.unknown(self.space, name_or_id)
+    }
+
+    /// Adds a tool, or puts a new version in the place of one.
+    pub fn put(
+        &self,
+        version: ToolVersion,
+        tool: PreparedTool,
+        expected: Expected,
+    ) -> Result<Arc<ToolVersion>, CallError> {
+        self.engine.catalogue.put(self.space, version, tool, expected)
+    }
+
+    /// Says what would be in the way of [`Self::put`], and changes nothing.
+    pub fn check_put(&self, version: &ToolVersion, expected: Expected) -> Result<(), CallError> {
+        self.engine.catalogue.check_put(self.space, version, expected).map(drop)
+    }
+
+    /// Takes a tool out of this space, in any version or only in the one named.
+    pub fn remove(&self, id: &ToolId, version: Option<u64>) -> Result<Arc<ToolVersion>, CallError> {
+        self.engine.catalogue.remove(self.space, id, version)
+    }
+
+    /// The circuits of this space that have been used.
+    pub fn circuits(&self) -> Vec<Circuit> {
+        let breakers = self.engine.breakers.as_ref();
+        breakers.map(|breakers| breakers.list(self.space, Instant::now())).unwrap_or_default()
+    }
+
+    /// Closes a circuit by hand; false when there is none of that key.
+    pub fn reset_circuit(&self, key: &BreakerKey) -> bool {
+        let breakers = self.engine.breakers.as_ref();
+        breakers.is_some_and(|breakers| breakers.reset(self.space, key, Instant::now()))
+    }
+}
+
+/// The caller that a program is to itself.
+pub(crate) fn local_caller() -> Caller {
+    Caller { space: SpaceId::from(Uuid::nil()), user: None, source: Source::Library, locale: Locale::En }
+}

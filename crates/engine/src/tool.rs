@@ -1,0 +1,226 @@
+//! A tool as a Rust program writes it down, before it is registered.
+
+use std::sync::Arc;
+
+use haft_core::{CallContext, CallError, Effect, Policy, Prepared, ToolSpec, tool};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::native::{Answer, Native};
+
+/// A definition in the making: fields, and the function where it is native.
+/// Whether it is a good one is said when it is registered.
+pub struct Tool {
+    fields: Map<String, Value>,
+    native: Option<Native>,
+}
+
+impl Tool {
+    /// A tool of any kind, by its definition.
+    pub fn new(name: &str, description: &str, kind: &str, config: Value) -> Self {
+        Self::from_fields(
+            json!({"name": name, "description": description, "type": kind, "config": config}),
+            None,
+        )
+    }
+
+    /// A Rust function as a tool, sync or async. Its argument type says what the
+    /// schema is. A sync function runs on a thread for blocking work.
+    pub fn native<A, F, R, M>(name: &str, description: &str, function: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A) -> R + Send + Sync + 'static,
+        R: Answer<M>,
+        M: 'static,
+    {
+        Self::native_with(name, description, move |arguments: A, _: CallContext| function(arguments))
+    }
+
+    /// The same with a context: ids of the call, progress, cancellation.
+    pub fn native_with<A, F, R, M>(name: &str, description: &str, function: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, CallContext) -> R + Send + Sync + 'static,
+        R: Answer<M>,
+        M: 'static,
+    {
+        Self::with_function(name, description, schema_of::<A>(), Native::new(function))
+    }
+
+    /// The same with the schema as given and the arguments as JSON.
+    pub fn native_json<F, R, M>(name: &str, description: &str, schema: Value, function: F) -> Self
+    where
+        F: Fn(Value, CallContext) -> R + Send + Sync + 'static,
+        R: Answer<M>,
+        M: 'static,
+    {
+        Self::with_function(name, description, schema, Native::new(function))
+    }
+
+    fn with_function(name: &str, description: &str, schema: Value, native: Native) -> Self {
+        let fields = json!({
+            "name": name, "description": description, "type": crate::prepare::NATIVE, "inputSchema": schema,
+        });
+        Self::from_fields(fields, Some(native))
+    }
+
+    fn from_fields(fields: Value, native: Option<Native>) -> Self {
+        let fields = if let Value::Object(fields) = fields { fields } else { Map::new() };
+        Self { fields, native }
+    }
+
+    #[must_use]
+    pub fn input_schema(self, schema: Value) -> Self {
+        self.set("inputSchema", schema)
+    }
+
+    #[must_use]
+    pub fn output_schema(self, schema: Value) -> Self {
+        self.set("outputSchema", schema)
+    }
+
+    /// The tool is slow: an agent goes on without waiting for its answer.
+    #[must_use]
+    pub fn run_async(self) -> Self {
+        self.set("async", true)
+    }
+
+    #[must_use]
+    pub fn timeout_ms(self, milliseconds: u64) -> Self {
+        self.set("timeout", milliseconds)
+    }
+
+    #[must_use]
+    pub fn total_timeout_ms(self, milliseconds: u64) -> Self {
+        self.set("totalTimeout", milliseconds)
+    }
+
+    #[must_use]
+    pub fn effect(self, effect: Effect) -> Self {
+        self.set("effect", json!(effect))
+    }
+
+    #[must_use]
+    pub fn policy(self, policy: Policy) -> Self {
+        self.set("policy", json!(policy))
+    }
+
+    /// Further attempts after the first.
+    #[must_use]
+    pub fn retries(self, further_attempts: u32) -> Self {
+        self.set("retryCount", further_attempts)
+    }
+
+    #[must_use]
+    pub fn retry_delay_ms(self, milliseconds: u64) -> Self {
+        self.set("retryDelay", milliseconds)
+    }
+
+    #[must_use]
+    pub fn cache_seconds(self, seconds: u64) -> Self {
+        self.set("cacheTtl", seconds)
+    }
+
+    #[must_use]
+    pub fn per_minute(self, calls: u32, burst: u32) -> Self {
+        self.set("rateLimit", json!({"perMinute": calls, "burst": burst}))
+    }
+
+    #[must_use]
+    pub fn max_concurrency(self, calls: u32) -> Self {
+        self.set("maxConcurrency", calls)
+    }
+
+    #[must_use]
+    pub fn category(self, category: &str) -> Self {
+        self.set("category", category)
+    }
+
+    #[must_use]
+    pub fn title(self, en: &str, zh: &str) -> Self {
+        self.set("title", json!({"en": en, "zh": zh}))
+    }
+
+    #[must_use]
+    pub fn icon(self, name: &str) -> Self {
+        self.set("icon", name)
+    }
+
+    /// Switched off: a call answers `ToolDisabled`.
+    #[must_use]
+    pub fn inactive(self) -> Self {
+        self.set("isActive", false)
+    }
+
+    fn set(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(field.to_owned(), value.into());
+        self
+    }
+
+    /// The tool as a model is told of it: `{"type": "function", "function": {…}}`.
+    pub fn definition(&self) -> Value {
+        json!({
+            "type": "function",
+            "function": {
+                "name": self.fields.get("name"),
+                "description": self.fields.get("description"),
+                "parameters": self.fields.get("inputSchema"),
+            },
+        })
+    }
+
+    pub(crate) fn into_parts(self) -> Result<(ToolSpec, Option<Arc<dyn Prepared>>), CallError> {
+        let input = tool::input::parse(Value::Object(self.fields)).map_err(CallError::invalid)?;
+        Ok((input.spec, self.native.map(|native| Arc::new(native) as Arc<dyn Prepared>)))
+    }
+}
+
+impl From<ToolSpec> for Tool {
+    fn from(spec: ToolSpec) -> Self {
+        Self::from_fields(json!(spec), None)
+    }
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tool").field("fields", &self.fields).finish_non_exhaustive()
+    }
+}
+
+/// The schema of an argument type, without what only its generator cares for.
+fn schema_of<A: JsonSchema>() -> Value {
+    let mut schema = schemars::schema_for!(A);
+    schema.remove("$schema");
+    schema.remove("title");
+    schema.to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Forecast {
+        /// Which city.
+        city: String,
+        days: Option<u8>,
+    }
+
+    #[test]
+    fn the_schema_comes_from_the_argument_type() {
+        let tool = Tool::native("forecast", "Weather.", |_: Forecast| async move { Ok(json!({})) });
+        assert_eq!(
+            tool.definition(),
+            json!({"type": "function", "function": {"name": "forecast", "description": "Weather.", "parameters": {
+                "type": "object",
+                "properties": {
+                    "city": {"description": "Which city.", "type": "string"},
+                    "days": {"type": ["integer", "null"], "format": "uint8", "minimum": 0, "maximum": 255},
+                },
+                "required": ["city"],
+            }}})
+        );
+    }
+}

@@ -1,0 +1,268 @@
+//! Cache, breaker, rate limit and bulkhead, as they stand in the way of a call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use haft_engine::{
+    BreakerKey, BreakerSettings, CallError, CallOptions, CallRequest, Caller, Effect, ErrorKind, Locale,
+    Source, SpaceId, Tool, ToolService, UserId,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{builder, call, call_with, failed, failing, mock};
+
+/// A tool that counts how often it really ran, and takes a while.
+fn counting(effect: Effect) -> (Tool, Arc<AtomicU32>) {
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = runs.clone();
+    let tool = Tool::native_json("t", "Counts.", json!({}), move |arguments: Value, _| {
+        let run = counted.fetch_add(1, Ordering::Relaxed) + 1;
+        async move {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            if arguments.get("fail").is_some() {
+                return Err(CallError::text(ErrorKind::Execution, "as asked").into());
+            }
+            Ok(json!({"run": run}))
+        }
+    });
+    (tool.effect(effect).cache_seconds(60), runs)
+}
+
+fn caller(space: u128) -> Caller {
+    let user = Some(UserId::from(uuid::Uuid::from_u128(9)));
+    Caller {
+        space: SpaceId::from(uuid::Uuid::from_u128(space)),
+        user,
+        source: Source::Api,
+        locale: Locale::En,
+    }
+}
+
+async fn call_in(tools: &ToolService, space: u128, arguments: Value) -> haft_engine::ToolExecutionResult {
+    let request = CallRequest { tool: "t".to_owned(), arguments, options: CallOptions::default() };
+    tools.call(&caller(space), request).await.expect("the engine itself works")
+}
+
+#[tokio::test]
+async fn a_kept_answer_is_reused_for_equal_arguments_in_the_same_space() {
+    let tools = builder().cache().build();
+    let (tool, runs) = counting(Effect::Read);
+    tools
+        .register(tool.input_schema(json!({"type": "object", "properties": {"n": {"default": 1}}})))
+        .expect("registered");
+    let first = call_in(&tools, 1, json!({"a": 1, "b": 2})).await;
+    assert!(!first.cached && first.attempts == 1);
+    let again = call_in(&tools, 1, json!({"b": 2, "a": 1, "n": 1})).await;
+    assert!(again.cached && again.attempts == 0);
+    assert_eq!(again.data(), first.data());
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    assert!(!call_in(&tools, 1, json!({"a": 2, "b": 2})).await.cached, "other arguments");
+    assert!(!call_in(&tools, 2, json!({"a": 1, "b": 2})).await.cached, "another space");
+}
+
+#[tokio::test]
+async fn only_successful_reads_are_kept_and_only_when_the_cache_is_on() {
+    let (tool, runs) = counting(Effect::Read);
+    let tools = builder().cache().build();
+    tools.register(tool).expect("registered");
+    call(&tools, json!({"fail": 1})).await;
+    call(&tools, json!({"fail": 1})).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 2, "failures are not kept");
+
+    for effect in [Effect::Idempotent, Effect::Write] {
+        let (tool, runs) = counting(effect);
+        let tools = builder().cache().build();
+        tools.register(tool).expect("registered");
+        call(&tools, json!({})).await;
+        call(&tools, json!({})).await;
+        assert_eq!(runs.load(Ordering::Relaxed), 2, "{effect:?}");
+    }
+
+    let (tool, runs) = counting(Effect::Read);
+    let tools = builder().build();
+    tools.register(tool).expect("registered");
+    call(&tools, json!({})).await;
+    call(&tools, json!({})).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 2, "the cache is off");
+}
+
+#[tokio::test]
+async fn a_kept_answer_ends_with_its_time() {
+    let tools = builder().cache().build();
+    tools.register(mock(json!([{"data": 1}, {"data": 2}])).cache_seconds(1)).expect("registered");
+    assert_eq!(call(&tools, json!({})).await.data(), Some(&json!(1)));
+    assert_eq!(call(&tools, json!({})).await.data(), Some(&json!(1)));
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    assert_eq!(call(&tools, json!({})).await.data(), Some(&json!(2)));
+}
+
+#[tokio::test]
+async fn equal_calls_at_the_same_time_make_one_flight() {
+    let tools = builder().cache().build();
+    let (tool, runs) = counting(Effect::Read);
+    tools.register(tool).expect("registered");
+    let calls = (0..50).map(|_| call(&tools, json!({"q": "x"})));
+    let results = futures_util::future::join_all(calls).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    assert_eq!(results.iter().filter(|result| result.cached).count(), 49);
+}
+
+#[tokio::test]
+async fn a_flight_survives_the_one_who_started_it() {
+    let tools = builder().cache().build();
+    let (tool, runs) = counting(Effect::Read);
+    tools.register(tool).expect("registered");
+    let token = CancellationToken::new();
+    let leader = call_with(&tools, json!({}), CallOptions::default().cancel(token.clone()));
+    let (leader, follower, ()) = tokio::join!(
+        leader,
+        async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            call(&tools, json!({})).await
+        },
+        async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            token.cancel();
+        }
+    );
+    assert_eq!(failed(&leader).0, ErrorKind::Cancelled);
+    assert_eq!(follower.data(), Some(&json!({"run": 2})), "the follower made the call itself");
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_circuit_answers_at_once_and_a_trial_closes_it() {
+    let tools = builder().breaker(BreakerSettings::default()).build();
+    let answers: Vec<Value> = (0..5).map(|_| failing("Server")).chain([json!({"data": "back"})]).collect();
+    let config = json!({"answers": answers, "breakerKey": "api.example"});
+    tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");
+    for _ in 0..5 {
+        assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::Server);
+    }
+    let refused = call(&tools, json!({})).await;
+    assert_eq!(
+        failed(&refused),
+        (
+            ErrorKind::CircuitOpen,
+            "api.example failed too often and is left alone; it is tried again in 30 s".to_owned()
+        )
+    );
+    assert_eq!(refused.attempts, 0);
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(call(&tools, json!({})).await.data(), Some(&json!("back")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_stop_when_the_circuit_opens_and_the_upstreams_error_is_told() {
+    let tools = builder().breaker(BreakerSettings::default()).build();
+    let config = json!({"answers": [failing("Network")], "breakerKey": "k"});
+    tools
+        .register(Tool::new("t", "A mock.", "mock", config).retries(9).retry_delay_ms(0))
+        .expect("registered");
+    let result = call(&tools, json!({})).await;
+    assert_eq!((failed(&result).0, result.attempts), (ErrorKind::Network, 5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_requests_never_open_a_circuit() {
+    let tools = builder().breaker(BreakerSettings::default()).build();
+    let config = json!({"answers": [failing("RateLimit")], "breakerKey": "k"});
+    tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");
+    for _ in 0..50 {
+        assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::RateLimit);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_key_or_without_the_breaker_nothing_opens() {
+    for tools in [builder().breaker(BreakerSettings::default()).build(), builder().build()] {
+        let config = json!({"answers": [failing("Server")]});
+        tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");
+        for _ in 0..30 {
+            assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::Server);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_sees_circuits_and_closes_them() {
+    let tools = builder().breaker(BreakerSettings::default()).build();
+    let config = json!({"answers": [failing("Server")], "breakerKey": "k"});
+    tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");
+    for _ in 0..5 {
+        call_in(&tools, 1, json!({})).await;
+    }
+    let space = tools.in_space(caller(1).space);
+    assert_eq!(json!(space.circuits()), json!([{"key": "k", "state": "open", "failuresInARow": 5}]));
+    assert!(tools.in_space(caller(2).space).circuits().is_empty(), "another space sees nothing of it");
+    assert!(space.reset_circuit(&BreakerKey::new("k")));
+    assert_eq!(failed(&call_in(&tools, 1, json!({})).await).0, ErrorKind::Server, "it is tried again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_holds_per_tool_and_user() {
+    let tools = builder().limits().build();
+    tools.register(mock(json!([{"data": 1}])).per_minute(60, 2)).expect("registered");
+    assert!(call(&tools, json!({})).await.is_success());
+    assert!(call(&tools, json!({})).await.is_success());
+    let refused = call(&tools, json!({})).await;
+    assert_eq!(
+        failed(&refused),
+        (ErrorKind::RateLimit, "t may be called 60 times a minute; try again in 1 s".to_owned())
+    );
+    assert_eq!(refused.attempts, 0, "our own limit is not retried");
+    assert!(call_in(&tools, 1, json!({})).await.is_success(), "another user");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(call(&tools, json!({})).await.is_success());
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_are_off_until_turned_on() {
+    let tools = builder().build();
+    tools.register(mock(json!([{"data": 1}])).per_minute(1, 1).max_concurrency(1)).expect("registered");
+    for _ in 0..20 {
+        assert!(call(&tools, json!({})).await.is_success());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_calls_run_at_once_and_the_rest_wait_their_turn() {
+    let tools = builder().limits().build();
+    let running = Arc::new(AtomicU32::new(0));
+    let most = Arc::new(AtomicU32::new(0));
+    let tool = {
+        let (running, most) = (running.clone(), most.clone());
+        Tool::native_json("t", "Slow.", json!({}), move |_, _| {
+            let (running, most) = (running.clone(), most.clone());
+            async move {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                running.fetch_sub(1, Ordering::SeqCst);
+                Ok(json!(null))
+            }
+        })
+    };
+    tools.register(tool.max_concurrency(3)).expect("registered");
+    let start = tokio::time::Instant::now();
+    let results = futures_util::future::join_all((0..9).map(|_| call(&tools, json!({})))).await;
+    assert!(results.iter().all(haft_engine::ToolExecutionResult::is_success));
+    assert_eq!((most.load(Ordering::SeqCst), start.elapsed().as_secs()), (3, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_past_its_limit_and_a_wait_past_the_deadline_are_refused() {
+    let tools = builder().limits().build();
+    let slow = mock(json!([{"delay": 10_000, "data": 1}]))
+        .max_concurrency(1)
+        .total_timeout_ms(15_000)
+        .timeout_ms(11_000);
+    tools.register(slow).expect("registered");
+    let results = futures_util::future::join_all((0..20).map(|_| call(&tools, json!({})))).await;
+    let overloaded =
+        results.iter().filter(|result| result.error().is_some_and(|e| e.kind() == ErrorKind::Overloaded));
+    // One runs at once, one after it, and the others have no time left.
+    assert_eq!(overloaded.count(), 18);
+    assert_eq!(results.iter().filter(|result| result.is_success()).count(), 1);
+}

@@ -1,0 +1,135 @@
+//! Records of calls: one each, many at a time, and none lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_engine::{CallOptions, ErrorKind, ToolService};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::support::{MemorySink, builder, call, call_with, failing, mock};
+
+fn recording(sink: &Arc<MemorySink>) -> ToolService {
+    let tools = builder().cache().sink(sink.clone()).build();
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "default": 1}}});
+    let output = json!({"type": "object", "required": ["ok"]});
+    tools
+        .register(
+            mock(json!([{"data": {"bad": true}}, failing("Execution")]))
+                .input_schema(schema)
+                .output_schema(output),
+        )
+        .expect("registered");
+    tools
+}
+
+#[tokio::test]
+async fn each_outcome_leaves_one_row_with_its_facts() {
+    let sink = Arc::new(MemorySink::default());
+    let tools = recording(&sink);
+    call(&tools, json!({"n": "7"})).await;
+    call(&tools, json!({})).await;
+    call(&tools, json!({"n": "x"})).await;
+    tools.execute("none", json!({"a": 1}), CallOptions::default()).await.expect("an answer");
+    call_with(&tools, json!({}), CallOptions::default().dry_run()).await;
+    tools.close().await;
+
+    let rows = sink.records();
+    assert_eq!(rows.len(), 4, "a dry run leaves none");
+    assert_eq!(*rows[0].arguments, json!({"n": 7}));
+    assert_eq!(rows[0].coerced, ["n"]);
+    assert_eq!(rows[0].warnings, ["ok: is required"], "the result still went through");
+    assert_eq!(rows[0].outcome.as_deref().ok(), Some(&json!({"bad": true})));
+    assert_eq!(
+        rows[0].tool.as_ref().map(|(id, version)| (id.to_string(), *version)),
+        Some(("t".to_owned(), 1))
+    );
+    assert_eq!((rows[0].attempts, rows[0].cached), (1, false));
+
+    let kind = |n: usize| rows[n].outcome.as_ref().expect_err("failed").kind();
+    assert_eq!((kind(1), *rows[1].arguments == json!({"n": 1})), (ErrorKind::Execution, true));
+    assert_eq!((kind(2), *rows[2].arguments == json!({"n": "x"})), (ErrorKind::Validation, true));
+    assert_eq!((kind(3), &*rows[3].tool_name, rows[3].tool.is_none()), (ErrorKind::NotFound, "none", true));
+    assert_eq!(*rows[3].arguments, json!({"a": 1}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_goes_away_leaves_a_row_too() {
+    let sink = Arc::new(MemorySink::default());
+    let tools = builder().sink(sink.clone()).build();
+    tools.register(mock(json!([{"delay": 10_000}]))).expect("registered");
+    tokio::time::timeout(Duration::from_secs(1), call(&tools, json!({}))).await.expect_err("gone");
+    tools.close().await;
+    assert_eq!(sink.records()[0].outcome.as_ref().expect_err("cancelled").kind(), ErrorKind::Cancelled);
+}
+
+#[tokio::test]
+async fn rows_go_many_at_a_time_and_a_clean_stop_loses_none() {
+    let gate = Arc::new(Semaphore::new(0));
+    let sink = Arc::new(MemorySink::behind(&gate));
+    let tools = builder().sink(sink.clone()).build();
+    tools.register(mock(json!([{"data": 1}]))).expect("registered");
+    for _ in 0..1000 {
+        call(&tools, json!({})).await;
+    }
+    gate.add_permits(1000);
+    tools.close().await;
+    assert_eq!(sink.records().len(), 1000);
+    assert!(sink.batches().len() < 10, "{:?}", sink.batches());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_fails_for_a_while_is_tried_again() {
+    let sink = Arc::new(MemorySink::failing(5));
+    let tools = builder().sink(sink.clone()).build();
+    tools.register(mock(json!([{"data": 1}]))).expect("registered");
+    call(&tools, json!({})).await;
+    tools.close().await;
+    assert_eq!(sink.records().len(), 1);
+}
+
+#[tokio::test]
+async fn when_the_sink_cannot_follow_no_call_runs_unrecorded() {
+    let gate = Arc::new(Semaphore::new(0));
+    let sink = Arc::new(MemorySink::behind(&gate));
+    let tools = builder().sink_of(sink.clone(), 8).build();
+    tools.register(mock(json!([{"data": 1}]))).expect("registered");
+    let mut made = 0;
+    let refused = loop {
+        match tools.execute("t", json!({}), CallOptions::default()).await {
+            Ok(_) => made += 1,
+            Err(error) => break error,
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(refused.kind(), ErrorKind::Overloaded);
+    assert!((8..=16).contains(&made), "{made}");
+
+    gate.add_permits(1000);
+    while tools.execute("t", json!({}), CallOptions::default()).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tools.close().await;
+    assert_eq!(sink.records().len(), made + 1, "it recovers, and what ran is there");
+}
+
+#[tokio::test]
+async fn quick_calls_in_a_row_on_one_thread_leave_the_writer_its_turn() {
+    let sink = Arc::new(MemorySink::default());
+    let tools = builder().sink_of(sink.clone(), 8).build();
+    tools.register(mock(json!([{"data": 1}]))).expect("registered");
+    for _ in 0..1000 {
+        call(&tools, json!({})).await;
+    }
+    tools.close().await;
+    assert_eq!(sink.records().len(), 1000);
+}
+
+#[tokio::test]
+async fn a_closed_engine_takes_no_more_calls() {
+    let sink = Arc::new(MemorySink::default());
+    let tools = recording(&sink);
+    tools.close().await;
+    let refused = tools.execute("t", json!({}), CallOptions::default()).await.expect_err("closed");
+    assert_eq!(refused.kind(), ErrorKind::Overloaded);
+}

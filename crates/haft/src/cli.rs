@@ -1,0 +1,145 @@
+//! The command line: what can be said to `haft`, with the help that teaches it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use haft_core::Locale;
+
+const EXAMPLES: &str = "\
+Examples:
+  haft tools                          what there is to call, in this process alone
+  haft call echo text=hello           call a tool
+  haft serve                          start a server; it prints its address and token
+  HAFT_TOKEN=… haft tools             the tools of that server
+
+Without --url or a token, commands run the engine in this very process.";
+
+/// The handle by which AI agents hold their tools.
+#[derive(Parser)]
+#[command(name = "haft", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Settings that every command knows. A flag wins over the environment, the environment over the file.
+#[derive(Args)]
+pub(crate) struct Settings {
+    /// Configuration file; haft.toml in this directory when it is there
+    #[arg(long, global = true, env = "HAFT_CONFIG", value_name = "FILE", help_heading = "Settings")]
+    pub(crate) config: Option<PathBuf>,
+    /// What to log, such as info or haft_engine=debug; goes to standard error
+    #[arg(long, global = true, env = "HAFT_LOG", value_name = "FILTER", help_heading = "Settings")]
+    pub(crate) log: Option<String>,
+    /// Language of messages: en or zh; by default that of the terminal
+    #[arg(long, global = true, value_name = "LANG", value_parser = parse_locale, help_heading = "Settings")]
+    pub(crate) lang: Option<Locale>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Start a server
+    Serve(ServeArgs),
+    /// List tools, or show one of them
+    Tools(ToolsArgs),
+    /// Call a tool
+    #[command(after_help = CALL_HELP)]
+    Call(CallArgs),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  haft completions bash > ~/.local/share/bash-completion/completions/haft"
+    )]
+    Completions { shell: Shell },
+}
+
+#[derive(Args)]
+pub(crate) struct ServeArgs {
+    /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:7420]
+    #[arg(long, env = "HAFT_ADDR", value_name = "ADDR")]
+    pub(crate) addr: Option<SocketAddr>,
+    /// Token of the admin; without one a new token is made and printed
+    #[arg(long, env = "HAFT_ADMIN_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub(crate) admin_token: Option<String>,
+}
+
+/// Which server to ask; none means the engine in this process.
+#[derive(Args)]
+pub(crate) struct ServerArgs {
+    /// Server to ask, such as http://127.0.0.1:7420
+    #[arg(long, env = "HAFT_URL", value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Token for the server; HAFT_ADMIN_TOKEN is taken too
+    #[arg(long, env = "HAFT_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// The same, under the name `haft serve` knows it by
+    #[arg(long, env = "HAFT_ADMIN_TOKEN", hide = true)]
+    pub(crate) admin_token: Option<String>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ToolsArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(subcommand)]
+    pub(crate) command: Option<ToolsCommand>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// Show one tool: what it does, what it takes, how to call it
+    Show {
+        /// The tool's name or id
+        name: String,
+    },
+}
+
+const CALL_HELP: &str = "\
+Arguments:
+  city=Tokyo            a text; becomes a number or boolean where only that fits
+  days:=3               JSON as it stands: numbers, lists, objects
+  --args '{\"days\": 3}'  all arguments as one JSON object
+  -                     the same from standard input
+
+Exit codes:
+  0  it worked                      5  the upstream failed or is limited
+  1  the tool or haft failed        6  it took too long
+  2  the arguments are not right    7  the server is busy or away; try again later
+  3  there is no such tool          8  the outcome is not known
+  4  it is not allowed            130  it was cancelled";
+
+#[derive(Args)]
+pub(crate) struct CallArgs {
+    /// The tool's name or id
+    pub(crate) name: String,
+    /// Arguments: key=value, key:=json, or - for JSON from standard input
+    #[arg(value_name = "ARGUMENT")]
+    pub(crate) pairs: Vec<String>,
+    /// All arguments as one JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "pairs")]
+    pub(crate) args: Option<String>,
+    /// Check everything and show what would be done, but call nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take arguments only as they are: "3" is not 3
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Milliseconds for one attempt
+    #[arg(long, value_name = "MS")]
+    pub(crate) timeout: Option<u64>,
+    /// Further attempts after the first
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<u32>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+fn parse_locale(text: &str) -> Result<Locale, String> {
+    Locale::from_tag(text).ok_or_else(|| "haft speaks en and zh".to_owned())
+}

@@ -1,0 +1,34 @@
+//! The commands, one file each.
+
+pub(crate) mod call;
+pub(crate) mod completions;
+pub(crate) mod serve;
+pub(crate) mod tools;
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Log lines go to standard error; standard output is for answers.
+fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(filter)
+        .map_err(|error| anyhow::anyhow!("HAFT_LOG: {filter:?} is not a log filter: {error}"))?;
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    Ok(())
+}
+
+/// A name as one segment of a path.
+fn encoded(name: &str) -> String {
+    let mut segment = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => segment.push(char::from(byte)),
+            _ => {
+                use std::fmt::Write as _;
+                let _ = write!(segment, "%{byte:02X}");
+            }
+        }
+    }
+    segment
+}

@@ -1,0 +1,38 @@
+//! The `haft` binary: reads the command line and the configuration, and hands over to a command.
+
+mod cli;
+mod commands;
+mod config;
+mod door;
+mod engine;
+mod exit;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use config::Config;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match Config::load(&cli.settings) {
+        Ok(config) => run(cli.command, config).await,
+        Err(error) => Err(error),
+    };
+    outcome.unwrap_or_else(|error| {
+        anstream::eprintln!("{}error:{:#} {error:#}", show::BAD, show::BAD);
+        exit::FAILURE.into()
+    })
+}
+
+async fn run(command: Command, config: Config) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(args) => commands::serve::run(args, config).await,
+        Command::Tools(args) => commands::tools::run(args, config).await,
+        Command::Call(args) => commands::call::run(args, config).await,
+        Command::Completions { shell } => commands::completions::run(shell),
+    }
+}

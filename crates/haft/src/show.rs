@@ -1,0 +1,73 @@
+//! How things look in a terminal. Colours vanish by themselves where nobody would see them.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use serde_json::Value;
+
+use crate::door::{Answer, Failure};
+
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const QUIET: Style = Style::new().dimmed();
+const KEY: Style = AnsiColor::Cyan.on_default();
+const TEXT: Style = AnsiColor::Green.on_default();
+const NUMBER: Style = AnsiColor::Yellow.on_default();
+const WORD: Style = AnsiColor::Magenta.on_default();
+
+/// JSON, indented and coloured.
+pub(crate) fn json(value: &Value) -> String {
+    let mut out = String::new();
+    write_json(value, 0, &mut out);
+    out
+}
+
+fn write_json(value: &Value, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth + 1);
+    let close = "  ".repeat(depth);
+    let _ = match value {
+        Value::Null | Value::Bool(_) => write!(out, "{WORD}{value}{WORD:#}"),
+        Value::Number(_) => write!(out, "{NUMBER}{value}{NUMBER:#}"),
+        Value::String(_) => write!(out, "{TEXT}{value}{TEXT:#}"),
+        Value::Array(items) if items.is_empty() => write!(out, "[]"),
+        Value::Object(fields) if fields.is_empty() => write!(out, "{{}}"),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index == 0 { "[\n" } else { ",\n" });
+                out.push_str(&indent);
+                write_json(item, depth + 1, out);
+            }
+            write!(out, "\n{close}]")
+        }
+        Value::Object(fields) => {
+            for (index, (name, field)) in fields.iter().enumerate() {
+                out.push_str(if index == 0 { "{\n" } else { ",\n" });
+                let name = Value::from(name.as_str());
+                let _ = write!(out, "{indent}{KEY}{name}{KEY:#}: ");
+                write_json(field, depth + 1, out);
+            }
+            write!(out, "\n{close}}}")
+        }
+    };
+}
+
+/// A failure, on standard error: what, and what is known besides.
+pub(crate) fn failure(answer: &Answer, failure: &Failure) {
+    anstream::eprintln!("{BAD}{}:{BAD:#} {}", failure.kind, answer.message);
+    let known = failure.details.as_object().into_iter().flatten();
+    for (name, value) in known.filter(|(name, _)| !["errors", "what", "closest"].contains(&name.as_str())) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        anstream::eprintln!("  {QUIET}{name}: {text}{QUIET:#}");
+    }
+}
+
+/// The first line of a text, cut to a width.
+pub(crate) fn line(text: &str, width: usize) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    if first.chars().count() <= width {
+        return first.to_owned();
+    }
+    let mut cut: String = first.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}

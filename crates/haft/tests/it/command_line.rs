@@ -1,0 +1,163 @@
+//! `haft tools`, `haft call`, `haft completions`: in this process and against a server.
+
+use haft_testkit::{Finished, HaftProcess, run};
+use serde_json::{Value, json};
+
+use crate::HAFT;
+
+async fn haft(arguments: &[&str]) -> Finished {
+    run(HAFT, arguments, &[], "").await
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[tokio::test]
+async fn tools_are_listed_and_shown() {
+    let listed = haft(&["tools"]).await;
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    assert!(listed.stdout.starts_with("echo  native    Gives back the text"), "{}", listed.stdout);
+    assert!(!listed.stdout.contains('\u{1b}'), "no colours where nobody sees them");
+    assert_eq!(parsed(&haft(&["tools", "--json"]).await.stdout)[0]["name"], "echo");
+
+    let shown = haft(&["tools", "show", "echo"]).await;
+    assert!(shown.stdout.contains("text  string, required  Any text."), "{}", shown.stdout);
+    assert!(shown.stdout.contains("haft call echo text=…"));
+    assert_eq!(parsed(&haft(&["tools", "--json", "show", "echo"]).await.stdout)["type"], "native");
+
+    let missing = haft(&["tools", "show", "ecco"]).await;
+    assert_eq!(
+        (missing.code, missing.stderr.as_str()),
+        (3, "NotFound: there is no tool ecco; did you mean echo?\n")
+    );
+}
+
+#[tokio::test]
+async fn arguments_come_as_pairs_as_json_and_from_standard_input() {
+    for arguments in [
+        ["call", "echo", "text=hello=world"].as_slice(),
+        &["call", "echo", "text:=\"hello=world\""],
+        &["call", "echo", "--args", "{\"text\": \"hello=world\"}"],
+    ] {
+        let called = haft(arguments).await;
+        assert_eq!(
+            (called.code, parsed(&called.stdout)),
+            (0, json!({"text": "hello=world"})),
+            "{}",
+            called.stderr
+        );
+    }
+    let piped = run(HAFT, &["call", "echo", "-"], &[], "{\"text\": \"天气 🌦\"}").await;
+    assert_eq!(parsed(&piped.stdout), json!({"text": "天气 🌦"}));
+    let coerced = haft(&["call", "echo", "text:=3"]).await;
+    assert_eq!(parsed(&coerced.stdout), json!({"text": "3"}));
+    assert_eq!(haft(&["call", "echo", "text:=3", "--strict"]).await.code, 2);
+}
+
+#[tokio::test]
+async fn json_output_is_the_whole_result() {
+    let called = haft(&["call", "echo", "text=hi", "--json"]).await;
+    let result = parsed(&called.stdout);
+    assert_eq!(
+        (&result["success"], &result["data"], &result["attempts"]),
+        (&json!(true), &json!({"text": "hi"}), &json!(1))
+    );
+    let failed = haft(&["call", "echo", "--json"]).await;
+    let result = parsed(&failed.stdout);
+    assert_eq!(
+        (failed.code, &result["success"], &result["error"]["kind"]),
+        (2, &json!(false), &json!("Validation"))
+    );
+    assert_eq!(failed.stderr, "");
+    let dry = parsed(&haft(&["call", "echo", "text=hi", "--dry-run", "--json"]).await.stdout);
+    assert_eq!(dry["data"], json!({"tool": "echo", "arguments": {"text": "hi"}}));
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_and_has_its_exit_code() {
+    for (arguments, code, said) in [
+        (["call", "echo"].as_slice(), 2, "Validation: Invalid inputs: text: is required"),
+        (&["call", "nothing"], 3, "NotFound: there is no tool nothing"),
+        (&["call", "echo", "hello"], 2, "\"hello\" is not an argument; write key=value"),
+        (&["call", "echo", "text=a", "text=b"], 2, "text is given twice"),
+        (&["call", "echo", "n:=[1,"], 2, "the value of n is not JSON"),
+        (&["call", "echo", "--args", "{"], 2, "--args is not JSON"),
+        (&["call", "echo", "--args", "{\"a\":1,\"a\":2}"], 2, "the key \"a\" stands twice"),
+        (&["call", "echo", "--args", "[]"], 2, "[] is not of type \"object\""),
+        (
+            &["call", "echo", "text=a", "--timeout", "0"],
+            2,
+            "options.timeout: 0 is less than the minimum of 1",
+        ),
+        (&["call"], 2, "required arguments were not provided"),
+        (&["frobnicate"], 2, "unrecognized subcommand"),
+        (
+            &["tools", "--url", "http://127.0.0.1:1", "--token", "x"],
+            1,
+            "cannot reach a server at http://127.0.0.1:1: is it running?",
+        ),
+        (
+            &["tools", "--url", "http://127.0.0.1:1"],
+            1,
+            "a token is needed for http://127.0.0.1:1; set HAFT_TOKEN",
+        ),
+        (&["tools", "--url", "https://example.com", "--token", "x"], 1, "https is not possible yet"),
+    ] {
+        let ended = haft(arguments).await;
+        assert_eq!(ended.code, code, "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{arguments:?}: {}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+}
+
+#[tokio::test]
+async fn messages_follow_the_terminals_language() {
+    for environment in [("LANG", "zh_CN.UTF-8"), ("LC_ALL", "zh_TW")] {
+        let ended = run(HAFT, &["call", "echo"], &[environment], "").await;
+        assert_eq!(ended.stderr, "Validation: Invalid inputs: text: 是必填项\n");
+    }
+    let ended = run(HAFT, &["call", "echo", "--lang", "en"], &[("LANG", "zh_CN.UTF-8")], "").await;
+    assert_eq!(ended.stderr, "Validation: Invalid inputs: text: is required\n");
+    assert_eq!(haft(&["tools", "--lang", "fr"]).await.code, 2);
+}
+
+#[tokio::test]
+async fn the_help_teaches_and_completions_complete() {
+    let help = haft(&["--help"]).await;
+    assert!(help.stdout.contains("haft call echo text=hello"), "{}", help.stdout);
+    let help = haft(&["call", "--help"]).await;
+    for taught in ["days:=3", "Exit codes:", "130  it was cancelled"] {
+        assert!(help.stdout.contains(taught), "{taught}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let script = haft(&["completions", shell]).await;
+        assert!(script.code == 0 && script.stdout.contains("completions"), "{shell}");
+    }
+    assert!(haft(&["--version"]).await.stdout.starts_with("haft 0."));
+}
+
+#[tokio::test]
+async fn the_same_commands_work_against_a_server() {
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "secret-1")]).await;
+    let api = haft_testkit::Client::new(&server.url, "secret-1");
+    let definition = json!({"name": "only_there", "description": "A mock.", "type": "mock", "config": {
+        "answers": [{"error": {"kind": "Execution", "message": "it broke", "retryAfter": 5000}}]}});
+    assert_eq!(api.post("/api/tools", &definition).await.status, 201);
+    for n in 0..205 {
+        let definition = json!({"name": format!("many_{n:03}"), "description": "A mock.", "type": "mock"});
+        assert_eq!(api.post("/api/tools", &definition).await.status, 201);
+    }
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "secret-1")];
+    let listed = run(HAFT, &["tools", "--json"], &environment, "").await;
+    assert_eq!(parsed(&listed.stdout).as_array().map(Vec::len), Some(207), "over several pages");
+    let called = run(HAFT, &["call", "echo", "text=far"], &environment, "").await;
+    assert_eq!((called.code, parsed(&called.stdout)), (0, json!({"text": "far"})));
+    let failed = run(HAFT, &["call", "only_there"], &environment, "").await;
+    assert_eq!((failed.code, failed.stderr.as_str()), (1, "Execution: it broke\n  retryAfterMs: 5000\n"));
+    let wrong = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "wrong")];
+    let refused = run(HAFT, &["call", "echo", "text=x", "--json"], &wrong, "").await;
+    assert_eq!((refused.code, &parsed(&refused.stdout)["error"]["kind"]), (4, &json!("Unauthorized")));
+    let admin = [("HAFT_URL", server.url.as_str()), ("HAFT_ADMIN_TOKEN", "secret-1")];
+    assert_eq!(run(HAFT, &["tools"], &admin, "").await.code, 0, "the admin's variable is taken too");
+}

@@ -1,0 +1,61 @@
+//! Flags, environment, `haft.toml`: which wins, and what is refused.
+
+use haft_testkit::{Client, HaftProcess, run};
+
+use crate::HAFT;
+
+/// A configuration file that is removed when the test ends.
+struct File(std::path::PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("haft-{}-{name}.toml", std::process::id()));
+        std::fs::write(&path, text).expect("written");
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("a path")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    let file = File::new("order", "admin_token = \"from-file\"\nlog = \"warn\"\n");
+    let accepts = async |arguments: &[&str], environment: &[(&str, &str)], token: &str| {
+        let server = HaftProcess::start(HAFT, arguments, environment).await;
+        Client::new(&server.url, token).get("/api/tools").await.status == 200
+    };
+    let with_file = ["serve", "--config", file.path()];
+    assert!(accepts(&with_file, &[], "from-file").await);
+    assert!(accepts(&["serve"], &[("HAFT_CONFIG", file.path())], "from-file").await);
+    assert!(accepts(&with_file, &[("HAFT_ADMIN_TOKEN", "from-env")], "from-env").await);
+    let with_flag = ["serve", "--config", file.path(), "--admin-token", "from-flag"];
+    assert!(accepts(&with_flag, &[("HAFT_ADMIN_TOKEN", "from-env")], "from-flag").await);
+}
+
+#[tokio::test]
+async fn what_is_wrong_in_the_file_is_said_with_its_place() {
+    for (name, text, said) in [
+        ("unknown", "adress = \"127.0.0.1:1\"\n", "unknown field `adress`"),
+        ("value", "addr = \"nowhere\"\n", "invalid socket address"),
+        ("syntax", "addr = \n", "TOML parse error"),
+    ] {
+        let file = File::new(name, text);
+        let ended = run(HAFT, &["serve", "--config", file.path()], &[], "").await;
+        assert_eq!(ended.code, 1);
+        assert!(ended.stderr.contains(said) && ended.stderr.contains(file.path()), "{}", ended.stderr);
+    }
+    let ended = run(HAFT, &["serve", "--config", "/nowhere/haft.toml"], &[], "").await;
+    assert!(ended.stderr.contains("cannot read /nowhere/haft.toml"), "{}", ended.stderr);
+    let ended = run(HAFT, &["serve"], &[("HAFT_LOG", "a=b=c")], "").await;
+    assert!(ended.code == 1 && ended.stderr.contains("is not a log filter"), "{}", ended.stderr);
+    let ended = run(HAFT, &["serve"], &[("HAFT_ADDR", "nowhere")], "").await;
+    assert!(ended.code == 2 && ended.stderr.contains("invalid socket address"), "{}", ended.stderr);
+}

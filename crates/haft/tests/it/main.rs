@@ -1,0 +1,14 @@
+//! The binary as people and scripts use it, and the rules of this repository.
+
+#![allow(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and ends its tasks itself"
+)]
+
+mod command_line;
+mod configuration;
+mod house;
+mod serve;
+
+const HAFT: &str = env!("CARGO_BIN_EXE_haft");

@@ -1,0 +1,53 @@
+//! The application: what handlers share, and the router readable as an index.
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use haft_core::{SpaceId, UserId};
+use haft_engine::ToolService;
+use secrecy::SecretString;
+use tower_http::catch_panic::CatchPanicLayer;
+use uuid::Uuid;
+
+use crate::{auth, error, request, routes};
+
+/// What a server is made with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Whoever carries it is the admin.
+    pub token: SecretString,
+}
+
+/// What handlers share. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct AppState {
+    pub(crate) tools: ToolService,
+    pub(crate) settings: std::sync::Arc<Settings>,
+    /// The one space and the one user there are until a store keeps more.
+    pub(crate) space: SpaceId,
+    pub(crate) user: UserId,
+}
+
+/// All routes, over an engine.
+pub fn router(tools: ToolService, settings: Settings) -> Router {
+    let only = Uuid::nil();
+    let state = AppState { tools, settings: settings.into(), space: only.into(), user: only.into() };
+    let api = Router::new()
+        .route("/tools", get(routes::tools::list).post(routes::tools::create))
+        .route(
+            "/tools/{id}",
+            get(routes::tools::read).put(routes::tools::replace).delete(routes::tools::remove),
+        )
+        .route("/tools/{id}/execute", post(routes::execute::execute))
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .fallback(error::no_such_route)
+        .layer(from_fn_with_state(state.clone(), auth::require_token));
+    Router::new()
+        .nest("/api", api)
+        .route("/healthz", get(routes::health::healthz))
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .fallback(error::no_such_route)
+        .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(axum::middleware::from_fn(request::give_id))
+        .with_state(state)
+}

@@ -1,0 +1,68 @@
+//! The one form of every answer of `/api`: `{code, message, data}`, with `error` beside it when it failed.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use haft_core::{CallError, ToolExecutionResult};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::error;
+use crate::request::Asked;
+
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    code: u16,
+    message: &'a str,
+    data: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+/// An answer that worked.
+pub(crate) fn success(status: StatusCode, data: impl Serialize) -> Response {
+    write(status, &Envelope { code: status.as_u16(), message: "success", data, error: None })
+}
+
+/// An answer that did not.
+pub(crate) fn failure(status: StatusCode, error: &CallError, asked: &Asked) -> Response {
+    let message = error.message().render(asked.locale);
+    let error = error_body(error, asked);
+    write(
+        status,
+        &Envelope { code: status.as_u16(), message: &message, data: Value::Null, error: Some(error) },
+    )
+}
+
+/// The outcome of a call: a failed one has its kind's status, and the result in `data` all the same.
+pub(crate) fn outcome(result: &ToolExecutionResult, asked: &Asked) -> Response {
+    let data = result.localized(asked.locale);
+    let Some(failure) = result.error() else {
+        return success(StatusCode::OK, data);
+    };
+    let status = error::status(failure.kind());
+    let message = failure.message().render(asked.locale);
+    let error = Some(error_body(failure, asked));
+    let mut response = write(status, &Envelope { code: status.as_u16(), message: &message, data, error });
+    error::add_headers(&mut response, failure);
+    response
+}
+
+fn error_body(error: &CallError, asked: &Asked) -> Value {
+    json!({"kind": error.kind(), "details": error.details(asked.locale), "requestId": asked.id})
+}
+
+fn write(status: StatusCode, envelope: &impl Serialize) -> Response {
+    match serde_json::to_vec(envelope) {
+        Ok(bytes) => {
+            let mut response = Response::new(Body::from(bytes));
+            *response.status_mut() = status;
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
+        }
+        Err(error) => {
+            tracing::error!(%error, "An answer could not be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

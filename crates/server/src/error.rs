@@ -1,0 +1,154 @@
+//! Errors on their way out: which status each kind has, and the envelope that carries it.
+
+use std::any::Any;
+
+use axum::extract::{OriginalUri, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use haft_core::{CallError, ErrorKind, Locale, Message};
+
+use crate::envelope;
+use crate::request::Asked;
+
+haft_core::templates! {
+    NO_SUCH_ROUTE = "api.noSuchRoute",
+        "there is nothing at {method} {path}",
+        "{method} {path} 不存在";
+    METHOD_NOT_ALLOWED = "api.methodNotAllowed",
+        "{method} is not possible at {path}",
+        "{path} 不支持 {method}";
+    INTERNAL = "api.internal",
+        "an internal error occurred; the server's log has more under this request's id",
+        "发生内部错误；请用此请求的 id 查看服务日志";
+}
+
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// An error about to be answered.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    error: CallError,
+    asked: Asked,
+}
+
+impl ApiError {
+    pub(crate) fn new(error: CallError, asked: &Asked) -> Self {
+        Self { status: status(error.kind()), error, asked: asked.clone() }
+    }
+
+    /// A malformed request has a status that says how.
+    pub(crate) fn with_status(status: StatusCode, message: Message, asked: &Asked) -> Self {
+        Self { status, error: CallError::new(ErrorKind::BadRequest, message), asked: asked.clone() }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = envelope::failure(self.status, &self.error, &self.asked);
+        add_headers(&mut response, &self.error);
+        response
+    }
+}
+
+/// What a client should know before it simply tries again.
+pub(crate) fn add_headers(response: &mut Response, error: &CallError) {
+    let headers = response.headers_mut();
+    if !error.is_retryable() {
+        headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
+    if let Some(pause) = error.pause_asked_for() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(pause.as_secs_f64().ceil() as u64));
+    }
+    if error.kind() == ErrorKind::Unauthorized {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+}
+
+/// The HTTP status of each kind: the only place that says so.
+pub(crate) fn status(kind: ErrorKind) -> StatusCode {
+    let code = match kind {
+        ErrorKind::Validation | ErrorKind::BadRequest => 400,
+        ErrorKind::Unauthorized => 401,
+        ErrorKind::Permission | ErrorKind::Denied => 403,
+        ErrorKind::NotFound => 404,
+        ErrorKind::ToolDisabled | ErrorKind::Unknown | ErrorKind::Conflict => 409,
+        ErrorKind::Execution => 422,
+        ErrorKind::RateLimit | ErrorKind::BudgetExceeded => 429,
+        ErrorKind::Cancelled => 499,
+        ErrorKind::Internal => 500,
+        ErrorKind::Network | ErrorKind::Authentication | ErrorKind::Server | ErrorKind::ResponseTooLarge => {
+            502
+        }
+        ErrorKind::CircuitOpen | ErrorKind::Overloaded | ErrorKind::Unavailable => 503,
+        ErrorKind::Timeout => 504,
+    };
+    StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// The answer where no route is.
+pub(crate) async fn no_such_route(request: Request) -> ApiError {
+    let (parts, _) = request.into_parts();
+    let message = Message::new(&NO_SUCH_ROUTE).with("method", &parts.method).with("path", path(&parts));
+    ApiError::new(CallError::new(ErrorKind::NotFound, message).detail("what", "route"), &Asked::of(&parts))
+}
+
+/// The answer where a route is, but not for this method.
+pub(crate) async fn method_not_allowed(request: Request) -> ApiError {
+    let (parts, _) = request.into_parts();
+    let message = Message::new(&METHOD_NOT_ALLOWED).with("method", &parts.method).with("path", path(&parts));
+    ApiError::with_status(StatusCode::METHOD_NOT_ALLOWED, message, &Asked::of(&parts))
+}
+
+/// The path as the caller wrote it, before routers took their part of it.
+fn path(parts: &Parts) -> &str {
+    parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path())
+}
+
+/// The answer when a handler of ours panicked.
+pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let reason =
+        panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    tracing::error!(reason, "A handler panicked");
+    let asked = Asked { id: String::new(), locale: Locale::En };
+    ApiError::new(CallError::new(ErrorKind::Internal, Message::new(&INTERNAL)), &asked).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_the_status_of_the_contract() {
+        use ErrorKind as K;
+        let expected = [
+            (K::Network, 502),
+            (K::Timeout, 504),
+            (K::Validation, 400),
+            (K::Authentication, 502),
+            (K::Permission, 403),
+            (K::NotFound, 404),
+            (K::RateLimit, 429),
+            (K::Server, 502),
+            (K::CircuitOpen, 503),
+            (K::ResponseTooLarge, 502),
+            (K::ToolDisabled, 409),
+            (K::Cancelled, 499),
+            (K::Execution, 422),
+            (K::Denied, 403),
+            (K::Unknown, 409),
+            (K::Overloaded, 503),
+            (K::BudgetExceeded, 429),
+            (K::Internal, 500),
+            (K::Unavailable, 503),
+            (K::Unauthorized, 401),
+            (K::Conflict, 409),
+            (K::BadRequest, 400),
+        ];
+        assert_eq!(expected.map(|(kind, _)| kind), K::ALL);
+        for (kind, code) in expected {
+            assert_eq!(status(kind).as_u16(), code, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Listening: one listener, no delay for small answers, and a stop that lets calls finish.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::serve::{Listener, ListenerExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+/// Serves until `stop` is cancelled, then takes no more connections and gives
+/// requests under way the grace time to finish.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: CancellationToken,
+    grace: Duration,
+) -> std::io::Result<()> {
+    let server =
+        axum::serve(without_delay(listener), router).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let out_of_time = async {
+        stop.cancelled().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        ended = async { server.await } => ended,
+        () = out_of_time => {
+            tracing::warn!(grace = ?grace, "Requests were still under way when the grace time ended");
+            Ok(())
+        }
+    }
+}
+
+/// Small answers leave at once: otherwise each one waits 40 ms for company.
+fn without_delay(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = SocketAddr> {
+    listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "A connection does not take TCP_NODELAY");
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_do_not_hold_small_answers_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let mut listener = without_delay(listener);
+        let (accepted, client) = tokio::join!(listener.accept(), TcpStream::connect(address));
+        client.expect("connected");
+        assert!(accepted.0.nodelay().expect("an option"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Calling a tool: `POST /api/tools/{idOrName}/execute`.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use haft_core::call::{RunMode, Validation};
+use haft_core::error::ROOT;
+use haft_core::tool::input::camel_keys;
+use haft_core::{
+    AgentId, CallError, CallId, CallOptions, ConversationId, ErrorKind, Message, ToolSchema, Violation,
+};
+use haft_engine::CallRequest;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::app::AppState;
+use crate::auth::Known;
+use crate::body::JsonBody;
+use crate::envelope;
+use crate::error::ApiError;
+use crate::query::Named;
+use crate::request::Asked;
+
+haft_core::templates! {
+    NOT_IN_BACKGROUND = "execute.notInBackground",
+        "this server cannot run calls in the background yet; leave out mode and asyncAfter",
+        "本服务暂不支持后台调用；请去掉 mode 和 asyncAfter";
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExecuteTool {
+    #[serde(default = "no_arguments")]
+    arguments: Value,
+    #[serde(default)]
+    options: Options,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Options {
+    mode: Option<Mode>,
+    async_after: Option<f64>,
+    timeout: Option<u64>,
+    retries: Option<u32>,
+    retry_delay: Option<u64>,
+    #[serde(default)]
+    strict: bool,
+    call_id: Option<CallId>,
+    agent_id: Option<AgentId>,
+    conversation_id: Option<ConversationId>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Sync,
+    Async,
+}
+
+fn no_arguments() -> Value {
+    Value::Object(Map::new())
+}
+
+/// Runs a tool and waits for its outcome.
+pub(crate) async fn execute(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    Named(tool): Named,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let fail = |error| ApiError::new(error, &asked);
+    let ExecuteTool { arguments, options } = read(body).map_err(fail)?;
+    let options = options.checked().map_err(fail)?;
+    let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await.map_err(fail)?;
+    Ok(envelope::outcome(&result, &asked))
+}
+
+impl Options {
+    fn checked(self) -> Result<CallOptions, CallError> {
+        if self.mode == Some(Mode::Async) || self.async_after.is_some() {
+            return Err(CallError::new(ErrorKind::BadRequest, Message::new(&NOT_IN_BACKGROUND)));
+        }
+        Ok(CallOptions {
+            timeout: self.timeout.map(Duration::from_millis),
+            retries: self.retries,
+            retry_delay: self.retry_delay.map(Duration::from_millis),
+            validation: if self.strict { Validation::Strict } else { Validation::Gentle },
+            run: if self.dry_run { RunMode::Dry } else { RunMode::Real },
+            call_id: self.call_id,
+            agent: self.agent_id,
+            conversation: self.conversation_id,
+            binding: None,
+            cancel: None,
+        })
+    }
+}
+
+/// Reads the body; what is wrong with it is said by the schema, all at once and in the caller's language.
+fn read(body: Value) -> Result<ExecuteTool, CallError> {
+    let mut body = body;
+    if let Some(options) = body.get_mut("options") {
+        *options = camel_keys(options.take());
+    }
+    match &*BODY {
+        Ok(schema) if !fits(&body) => {
+            let violations = schema.violations(&body);
+            if !violations.is_empty() {
+                return Err(CallError::invalid(violations));
+            }
+        }
+        Ok(_) | Err(_) => {}
+    }
+    serde_json::from_value(body)
+        .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
+}
+
+/// The ordinary body, told at a glance: nothing but arguments.
+fn fits(body: &Value) -> bool {
+    body.as_object().is_some_and(|fields| fields.keys().all(|name| name == "arguments"))
+}
+
+static BODY: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
+    ToolSchema::of_arguments(&json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "arguments": {},
+            "options": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "mode": {"enum": ["sync", "async", null]},
+                    "asyncAfter": {"type": ["number", "null"], "minimum": 0},
+                    "timeout": {"type": ["integer", "null"], "minimum": 1, "maximum": 600_000},
+                    "retries": {"type": ["integer", "null"], "minimum": 0, "maximum": 10},
+                    "retryDelay": {"type": ["integer", "null"], "minimum": 0, "maximum": 600_000},
+                    "strict": {"type": "boolean"},
+                    "callId": {"type": ["string", "null"], "pattern": "^[!-~]{1,128}$"},
+                    "agentId": {"type": ["string", "null"], "format": "uuid"},
+                    "conversationId": {"type": ["string", "null"], "format": "uuid"},
+                    "dryRun": {"type": "boolean"},
+                },
+            },
+        },
+    }))
+});

@@ -1,0 +1,5 @@
+//! The routes, one file per noun or verb. Wire types stand beside their handler.
+
+pub(crate) mod execute;
+pub(crate) mod health;
+pub(crate) mod tools;

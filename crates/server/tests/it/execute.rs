@@ -1,0 +1,203 @@
+//! `POST /api/tools/{idOrName}/execute`
+
+use serde_json::{Value, json};
+
+use crate::support::{App, mock};
+
+/// A reply without what differs from run to run.
+fn stable(mut body: Value) -> Value {
+    body["data"]["callId"] = json!("…");
+    body["data"]["executionTime"] = json!(0);
+    if body["error"].is_object() {
+        body["error"]["requestId"] = json!("…");
+    }
+    body
+}
+
+#[tokio::test]
+async fn a_success_is_the_result_in_the_envelope() {
+    let app = App::start().await;
+    let tool = app.create(mock("weather", json!([{"data": {"temperature": 20}}]))).await;
+    let expected = json!({
+        "code": 200, "message": "success",
+        "data": {"success": true, "data": {"temperature": 20}, "callId": "…", "toolName": "weather", "executionTime": 0,
+                 "attempts": 1, "cached": false},
+    });
+    for name in ["weather", tool["id"].as_str().expect("an id")] {
+        let reply = app.execute(name, json!({"arguments": {}})).await;
+        assert_eq!((reply.status, stable(reply.body)), (200, expected.clone()));
+    }
+}
+
+#[tokio::test]
+async fn a_failed_call_has_its_status_and_says_it_in_both_places() {
+    let app = App::start().await;
+    let mut definition = mock("weather", json!([]));
+    definition["inputSchema"] = json!({"type": "object", "required": ["city"]});
+    app.create(definition).await;
+    let reply = app.execute("weather", json!({"arguments": {}})).await;
+    assert_eq!(reply.status, 400);
+    assert_eq!(reply.header("x-should-retry"), Some("false"));
+    let details = json!({"errors": [{"path": "city", "message": "is required", "id": "required"}]});
+    assert_eq!(
+        stable(reply.body),
+        json!({
+            "code": 400, "message": "Invalid inputs: city: is required",
+            "data": {"success": false, "error": {"kind": "Validation", "message": "Invalid inputs: city: is required",
+                     "retryable": false, "details": details}, "callId": "…", "toolName": "weather", "executionTime": 0,
+                     "attempts": 0, "cached": false},
+            "error": {"kind": "Validation", "details": details, "requestId": "…"},
+        })
+    );
+}
+
+#[tokio::test]
+async fn every_kind_a_tool_can_fail_with_comes_out_with_its_status() {
+    let app = App::start().await;
+    for (kind, status) in [
+        ("Network", 502),
+        ("Timeout", 504),
+        ("Validation", 400),
+        ("Authentication", 502),
+        ("Permission", 403),
+        ("NotFound", 404),
+        ("RateLimit", 429),
+        ("Server", 502),
+        ("ResponseTooLarge", 502),
+        ("Execution", 422),
+        ("Denied", 403),
+        ("Unknown", 409),
+        ("BudgetExceeded", 429),
+        ("Unavailable", 503),
+        ("Internal", 500),
+    ] {
+        let mut definition = mock(kind, json!([{"error": {"kind": kind, "message": "it failed"}}]));
+        definition["retryCount"] = json!(0);
+        app.create(definition).await;
+        let reply = app.execute(kind, json!({})).await;
+        assert_eq!((reply.status, reply.kind(), reply.message()), (status, kind, "it failed"));
+        assert_eq!(reply.data()["attempts"], 1);
+    }
+}
+
+#[tokio::test]
+async fn guards_answer_with_a_time_to_come_back() {
+    let app = App::start().await;
+    let mut limited = mock("limited", json!([{"data": 1}]));
+    limited["rateLimit"] = json!({"perMinute": 1, "burst": 1});
+    app.create(limited).await;
+    assert_eq!(app.execute("limited", json!({})).await.status, 200);
+    let reply = app.execute("limited", json!({})).await;
+    assert_eq!((reply.status, reply.kind()), (429, "RateLimit"));
+    assert!(
+        reply
+            .header("retry-after")
+            .and_then(|value| value.parse::<u64>().ok())
+            .is_some_and(|s| (55..=60).contains(&s))
+    );
+
+    let mut broken = mock("broken", json!([{"error": {"kind": "Server", "message": "down"}}]));
+    broken["retryCount"] = json!(0);
+    broken["config"]["breakerKey"] = json!("api.example");
+    app.create(broken).await;
+    for _ in 0..5 {
+        assert_eq!(app.execute("broken", json!({})).await.status, 502);
+    }
+    let reply = app.execute("broken", json!({})).await;
+    assert_eq!((reply.status, reply.kind()), (503, "CircuitOpen"));
+    assert_eq!(reply.header("retry-after"), Some("30"));
+}
+
+#[tokio::test]
+async fn messages_come_in_the_callers_language() {
+    let app = App::start().await;
+    let zh = app.api.with("accept-language", "zh-CN,zh;q=0.9,en;q=0.8");
+    let reply = zh.post("/api/tools/fixd/execute", &json!({})).await;
+    assert_eq!((reply.status, reply.message()), (404, "没有名为 fixd 的工具；是否想用 fixed？"));
+    assert_eq!(reply.data()["error"]["message"], "没有名为 fixd 的工具；是否想用 fixed？");
+    assert_eq!(reply.body["error"]["details"], json!({"what": "tool", "closest": ["fixed"]}));
+}
+
+#[tokio::test]
+async fn options_do_what_they_say_in_both_spellings() {
+    let app = App::start().await;
+    app.create(mock("slow", json!([{"delay": 5000, "data": 1}]))).await;
+    let reply = app.execute("slow", json!({"options": {"timeout": 30, "retries": 1, "retryDelay": 1}})).await;
+    assert_eq!((reply.status, &reply.data()["attempts"]), (504, &json!(2)));
+    let reply =
+        app.execute("slow", json!({"options": {"timeout": 30, "retries": 1, "retry_delay": 1}})).await;
+    assert_eq!((reply.status, &reply.data()["attempts"]), (504, &json!(2)));
+
+    let reply = app.execute("slow", json!({"arguments": {"a": 1}, "options": {"dryRun": true}})).await;
+    assert_eq!(reply.data()["data"], json!({"tool": "slow", "arguments": {"a": 1}}));
+
+    let mut typed = mock("typed", json!([]));
+    typed["inputSchema"] = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    app.create(typed).await;
+    assert_eq!(app.execute("typed", json!({"arguments": {"n": "3"}})).await.data()["data"], json!({"n": 3}));
+    assert_eq!(
+        app.execute("typed", json!({"arguments": {"n": "3"}, "options": {"strict": true}})).await.status,
+        400
+    );
+
+    let options = json!({"options": {"callId": "call_1", "mode": "sync",
+        "agentId": "0190b5a0-0000-7000-8000-000000000000", "conversation_id": "0190b5a0-0000-7000-8000-000000000001"}});
+    assert_eq!(app.execute("typed", options).await.data()["callId"], "call_1");
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_right_is_refused_by_name() {
+    let app = App::start().await;
+    for (body, message) in [
+        (json!({"argumens": {}}), "Invalid inputs: argumens: is not a known property"),
+        (
+            json!({"options": {"timeout": 0}}),
+            "Invalid inputs: options.timeout: 0 is less than the minimum of 1",
+        ),
+        (
+            json!({"options": {"retries": 99}}),
+            "Invalid inputs: options.retries: 99 is greater than the maximum of 10",
+        ),
+        (
+            json!({"options": {"mode": "later"}}),
+            "Invalid inputs: options.mode: \"later\" is not one of \"sync\", \"async\", null",
+        ),
+        (json!({"options": {"agentId": "x"}}), "Invalid inputs: options.agentId: \"x\" is not a \"uuid\""),
+        (
+            json!({"options": {"callId": "a b"}}),
+            "Invalid inputs: options.callId: \"a b\" does not match \"^[!-~]{1,128}$\"",
+        ),
+        (json!({"options": []}), "Invalid inputs: options: [] is not of type \"object\""),
+        (json!([]), "Invalid inputs: (root): [] is not of type \"object\""),
+        (json!({"arguments": [1]}), "Invalid inputs: (root): [1] is not of type \"object\""),
+        (json!({"arguments": null}), "Invalid inputs: (root): null is not of type \"object\""),
+    ] {
+        let reply = app.execute("fixed", body).await;
+        assert_eq!((reply.status, reply.message()), (400, message));
+    }
+    for options in [json!({"mode": "async"}), json!({"asyncAfter": 5})] {
+        let reply = app.execute("fixed", json!({"options": options})).await;
+        assert_eq!((reply.status, reply.kind()), (400, "BadRequest"));
+        assert!(reply.message().contains("cannot run calls in the background yet"));
+    }
+}
+
+#[tokio::test]
+async fn exact_integers_stay_exact_through_the_whole_way() {
+    let app = App::start().await;
+    let body = br#"{"arguments": {"n": 9007199254740993, "m": -9223372036854775808}}"#.to_vec();
+    let api = app.api.with("content-type", "application/json");
+    let reply = api.send(reqwest::Method::POST, "/api/tools/fixed/execute", body).await;
+    assert_eq!(reply.data()["data"].to_string(), r#"{"n":9007199254740993,"m":-9223372036854775808}"#);
+}
+
+#[tokio::test]
+async fn equal_reads_are_kept() {
+    let app = App::start().await;
+    let mut kept = mock("kept", json!([{"data": 1}, {"data": 2}]));
+    kept["cacheTtl"] = json!(60);
+    app.create(kept).await;
+    assert_eq!(app.execute("kept", json!({})).await.data()["cached"], false);
+    let again = app.execute("kept", json!({})).await;
+    assert_eq!((&again.data()["cached"], &again.data()["data"]), (&json!(true), &json!(1)));
+}

@@ -1,0 +1,203 @@
+//! What holds for every route: tokens, envelope, ids, media types, sizes, methods.
+
+use haft_testkit::Client;
+use reqwest::Method;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{App, TOKEN, mock};
+
+#[tokio::test]
+async fn nothing_of_the_api_answers_without_a_token() {
+    let app = App::start().await;
+    for client in [
+        Client::anonymous(&app.url),
+        Client::new(&app.url, "wrong"),
+        Client::new(&app.url, ""),
+        Client::anonymous(&app.url).with("authorization", TOKEN),
+        Client::anonymous(&app.url).with("authorization", &format!("Basic {TOKEN}")),
+        Client::new(&app.url, &TOKEN[..5]),
+    ] {
+        for (method, path) in [
+            (Method::GET, "/api/tools"),
+            (Method::POST, "/api/tools"),
+            (Method::GET, "/api/tools/fixed"),
+            (Method::PUT, "/api/tools/fixed"),
+            (Method::DELETE, "/api/tools/fixed"),
+            (Method::POST, "/api/tools/fixed/execute"),
+            (Method::GET, "/api/nothing/here"),
+            (Method::PATCH, "/api/tools"),
+        ] {
+            let reply = client.send(method, path, Vec::new()).await;
+            assert_eq!((reply.status, reply.kind()), (401, "Unauthorized"), "{path}");
+            assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+        }
+    }
+    assert_eq!(Client::anonymous(&app.url).get("/healthz").await.body, json!({"status": "ok"}));
+    let lower = Client::anonymous(&app.url).with("authorization", &format!("bearer {TOKEN}"));
+    assert_eq!(lower.get("/api/tools").await.status, 200, "the scheme is read without regard to case");
+}
+
+#[tokio::test]
+async fn unknown_routes_and_methods_have_the_envelope_too() {
+    let app = App::start().await;
+    let reply = app.api.get("/api/flies").await;
+    assert_eq!(
+        (reply.status, reply.kind(), reply.message()),
+        (404, "NotFound", "there is nothing at GET /api/flies")
+    );
+    let reply = Client::anonymous(&app.url).get("/flies").await;
+    assert_eq!((reply.status, reply.message()), (404, "there is nothing at GET /flies"));
+    let reply = app.api.send(Method::PATCH, "/api/tools/fixed", Vec::new()).await;
+    assert_eq!(
+        (reply.status, reply.kind(), reply.message()),
+        (405, "BadRequest", "PATCH is not possible at /api/tools/fixed")
+    );
+    assert_eq!(reply.header("allow"), Some("GET,HEAD,PUT,DELETE"));
+    let reply = app.api.get("/api/tools/%FF").await;
+    assert_eq!((reply.status, reply.kind()), (400, "BadRequest"));
+    let reply = app.api.get("/api/tools/..%2F..%2Fetc").await;
+    assert_eq!((reply.status, reply.kind()), (404, "NotFound"));
+}
+
+#[tokio::test]
+async fn every_answer_has_an_id_that_is_the_callers_when_it_is_plain() {
+    let app = App::start().await;
+    let own = app.api.with("x-request-id", "my-id-1").get("/api/flies").await;
+    assert_eq!(
+        (own.header("x-request-id"), &own.body["error"]["requestId"]),
+        (Some("my-id-1"), &json!("my-id-1"))
+    );
+    for odd in ["", "has space", &"x".repeat(200)] {
+        let reply = app.api.with("x-request-id", odd).get("/healthz").await;
+        assert_eq!(reply.header("x-request-id").map(str::len), Some(36), "{odd:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_must_say_that_it_is_json_and_be_it() {
+    let app = App::start().await;
+    let post = |content_type: &'static str, body: &'static [u8]| {
+        let api = app.api.with("content-type", content_type);
+        async move { api.send(Method::POST, "/api/tools/fixed/execute", body.to_vec()).await }
+    };
+    for content_type in
+        ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx"]
+    {
+        let reply = post(content_type, b"{}").await;
+        assert_eq!((reply.status, reply.kind()), (415, "BadRequest"), "{content_type}");
+    }
+    assert_eq!(app.api.send(Method::POST, "/api/tools", b"{}".to_vec()).await.status, 415, "none at all");
+    for content_type in
+        ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/vnd.x+json"]
+    {
+        assert_eq!(post(content_type, b"{}").await.status, 200, "{content_type}");
+    }
+    for (body, reason) in [
+        (b"".as_slice(), "EOF"),
+        (b"{", "EOF"),
+        (b"{]", "key must be a string"),
+        (b"nonsense", "expected"),
+        (b"{\"arguments\":{\"a\":1,\"a\":2}}", "the key \"a\" stands twice"),
+        (b"{\"a\":\"\\u0000\"}", "NUL"),
+        (b"{\"a\":\"\\ud800\"}", "hex escape"),
+        (b"{\"a\":\"\xff\"}", "unicode"),
+        (b"{\"a\":123456789012345678901234567890}", "too large to be kept exactly"),
+    ] {
+        let reply = post("application/json", body).await;
+        assert_eq!((reply.status, reply.kind()), (400, "BadRequest"), "{reason}");
+        assert!(reply.message().starts_with("the body is not good JSON: "), "{}", reply.message());
+        assert!(reply.message().contains(reason), "{} lacks {reason}", reply.message());
+    }
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let reply = app
+        .api
+        .with("content-type", "application/json")
+        .send(Method::POST, "/api/tools", deep.into_bytes())
+        .await;
+    assert_eq!(reply.status, 400);
+}
+
+#[tokio::test]
+async fn a_body_over_ten_megabytes_is_refused_before_it_is_read() {
+    let app = App::start().await;
+    let address = app.url.trim_start_matches("http://").to_owned();
+    // The length alone is enough; not one byte of the body is sent.
+    let mut announced = TcpStream::connect(&address).await.expect("connected");
+    let head = format!(
+        "POST /api/tools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 10485761\r\n\r\n"
+    );
+    announced.write_all(head.as_bytes()).await.expect("written");
+    assert!(answer_of(&mut announced).await.starts_with("HTTP/1.1 413"));
+
+    // Without a length it ends at the limit, however much there would be.
+    let mut chunked = TcpStream::connect(&address).await.expect("connected");
+    let head = format!(
+        "POST /api/tools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
+    chunked.write_all(head.as_bytes()).await.expect("written");
+    let chunk = format!("100000\r\n{}\r\n", " ".repeat(0x10_0000));
+    let mut sent = 0;
+    while sent < 40 && chunked.write_all(chunk.as_bytes()).await.is_ok() {
+        sent += 1;
+    }
+    assert!(sent < 40, "the server stopped reading");
+
+    let fits = format!("{{\"arguments\":{{\"a\":\"{}\"}}}}", "x".repeat(10 * 1024 * 1024 - 30));
+    let reply = app
+        .api
+        .with("content-type", "application/json")
+        .send(Method::POST, "/api/tools/fixed/execute", fits.into_bytes())
+        .await;
+    assert_eq!(reply.status, 200);
+}
+
+async fn answer_of(stream: &mut TcpStream) -> String {
+    let mut bytes = vec![0; 1024];
+    let length = stream.read(&mut bytes).await.expect("an answer");
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_its_call() {
+    let app = App::start().await;
+    let mut slow = mock("slow", json!([{"delay": 60_000}]));
+    slow["maxConcurrency"] = json!(1);
+    slow["timeout"] = json!(100_000);
+    app.create(slow).await;
+    let waiting = app.execute("slow", json!({}));
+    tokio::time::timeout(std::time::Duration::from_millis(200), waiting)
+        .await
+        .expect_err("the client leaves");
+    // The only place is free again: the second call gets as far as its own time-out.
+    let reply = app.execute("slow", json!({"options": {"timeout": 300, "retries": 0}})).await;
+    assert_eq!((reply.status, reply.kind()), (504, "Timeout"));
+}
+
+#[tokio::test]
+async fn no_json_makes_the_server_fail() {
+    let app = App::start().await;
+    let odd = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(""),
+        json!([]),
+        json!({}),
+        json!({"name": {}}),
+        json!({"name": ["a"]}),
+        json!({"name": "a", "description": "b", "type": []}),
+        json!({"name": "a", "description": "b", "config": {"url": 3}}),
+        json!({"arguments": {"a": {"b": [1, {"c": null}]}}, "options": null}),
+        json!({"inputSchema": {"$ref": "#"}}),
+        json!({"name": "x", "description": "d", "type": "mock", "inputSchema": {"allOf": [{"$ref": "#"}]}}),
+        json!({"name": "x", "description": "d", "type": "mock", "config": {"answers": {"a": 1}}}),
+    ];
+    for body in odd {
+        for path in ["/api/tools", "/api/tools/fixed/execute", "/api/tools?dryRun=true"] {
+            let reply = app.api.post(path, &body).await;
+            assert!(reply.status < 500, "{path} {body}: {}", reply.body);
+        }
+    }
+}

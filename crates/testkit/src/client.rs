@@ -1,0 +1,95 @@
+//! A client of the API, as tests use it: every reply is kept whole.
+
+use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+/// Speaks HTTP to one server.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    headers: HeaderMap,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+impl Client {
+    /// A client without a token.
+    pub fn anonymous(base: &str) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "tests speak to their own server")]
+        let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+        Self { http, base: base.to_owned(), headers: HeaderMap::new() }
+    }
+
+    /// A client with a token.
+    pub fn new(base: &str, token: &str) -> Self {
+        Self::anonymous(base).with("authorization", &format!("Bearer {token}"))
+    }
+
+    /// The same client, sending one more header.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut client = self.clone();
+        let name: HeaderName = name.parse().expect("a header name");
+        client.headers.insert(name, HeaderValue::from_str(value).expect("a header value"));
+        client
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.send(Method::GET, path, Vec::new()).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.send_json(Method::POST, path, body).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Reply {
+        self.send_json(Method::PUT, path, body).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Reply {
+        self.send(Method::DELETE, path, Vec::new()).await
+    }
+
+    pub async fn send_json(&self, method: Method, path: &str, body: &Value) -> Reply {
+        self.with("content-type", "application/json").send(method, path, body.to_string().into_bytes()).await
+    }
+
+    /// Sends bytes as they are. A reply that is not JSON is kept as a text.
+    pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Reply {
+        let request = self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
+        let response = request.body(body).send().await.expect("a reply");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.expect("a body");
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Reply { status, headers, body }
+    }
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The envelope's message.
+    pub fn message(&self) -> &str {
+        self.body["message"].as_str().unwrap_or_default()
+    }
+
+    /// The envelope's data.
+    pub fn data(&self) -> &Value {
+        &self.body["data"]
+    }
+
+    /// The kind of the envelope's error.
+    pub fn kind(&self) -> &str {
+        self.body["error"]["kind"].as_str().unwrap_or_default()
+    }
+}
