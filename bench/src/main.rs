@@ -12,6 +12,10 @@ mod table;
 
 use std::process::ExitCode;
 
+/// The same allocator as the binary has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // The servers under load are processes of their own, so that their CPU time can be told from the client's.
@@ -20,9 +24,10 @@ fn main() -> anyhow::Result<ExitCode> {
     {
         return http::serve(which);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        pipeline::run().await?;
+        // On a worker, as calls in a server are.
+        tokio::spawn(pipeline::run()).await??;
         http::run().await
     })?;
     Ok(ExitCode::SUCCESS)

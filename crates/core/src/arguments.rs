@@ -1,16 +1,18 @@
 //! Arguments that fit their tool's schema. Only [`crate::ToolSchema::admit`] makes them.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Checked arguments: always an object, and valid against the schema they were checked with.
+/// Checked arguments: always an object, and valid against the schema they were checked with. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Arguments(Value);
+pub struct Arguments(Arc<Value>);
 
 impl Arguments {
     /// The caller has validated `object`.
     pub(crate) fn checked(object: Value) -> Self {
-        Self(object)
+        Self(Arc::new(object))
     }
 
     pub fn get(&self, name: &str) -> Option<&Value> {
@@ -21,14 +23,13 @@ impl Arguments {
         &self.0
     }
 
+    /// The same value, kept for as long as anyone needs it.
+    pub fn shared(&self) -> Arc<Value> {
+        self.0.clone()
+    }
+
     /// Reads them as a Rust type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        T::deserialize(&self.0)
-    }
-}
-
-impl From<Arguments> for Value {
-    fn from(arguments: Arguments) -> Self {
-        arguments.0
+        T::deserialize(self.as_value())
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::schema::Admitted;
-use haft_core::{Arguments, CallError, CallOptions, Caller, ErrorKind, Message, Policy, Violation};
+use haft_core::{Arguments, CallError, CallOptions, ErrorKind, Message, Policy, Violation};
 use serde_json::Value;
 
-use crate::catalogue::{Catalogue, Entry};
+use crate::catalogue::Entry;
 
 haft_core::templates! {
     DISABLED = "tool.disabled",
@@ -28,41 +28,35 @@ haft_core::templates! {
 /// rule is against it. Only [`admit`] makes one.
 pub(crate) struct AdmittedCall {
     pub(crate) entry: Arc<Entry>,
-    pub(crate) arguments: Arc<Arguments>,
+    pub(crate) arguments: Arguments,
     pub(crate) coerced: Vec<String>,
 }
 
-/// A call that may not run, with what is known of it.
+/// A call that may not run, with its arguments as far as they got.
 pub(crate) struct Refusal {
     pub(crate) error: CallError,
-    pub(crate) entry: Option<Arc<Entry>>,
-    pub(crate) arguments: Value,
+    pub(crate) arguments: Arc<Value>,
 }
 
 /// Lets a call in, or says why not.
 pub(crate) fn admit(
-    catalogue: &Catalogue,
-    caller: &Caller,
-    tool: &str,
+    entry: Arc<Entry>,
     arguments: Value,
     options: &CallOptions,
 ) -> Result<AdmittedCall, Refusal> {
-    let Some(entry) = catalogue.find(caller.space, tool) else {
-        return Err(Refusal { error: catalogue.unknown(caller.space, tool), entry: None, arguments });
-    };
-    let refuse = |error, arguments| Err(Refusal { error, entry: Some(entry.clone()), arguments });
+    let refuse = |error, arguments| Err(Refusal { error, arguments });
     let spec = &entry.version.spec;
     let say = |template| Message::new(template).with("tool", &spec.name);
     if !spec.is_active {
-        return refuse(CallError::new(ErrorKind::ToolDisabled, say(&DISABLED)), arguments);
+        return refuse(CallError::new(ErrorKind::ToolDisabled, say(&DISABLED)), Arc::new(arguments));
     }
     if let Err(error) = check_options(options) {
-        return refuse(error, arguments);
+        return refuse(error, Arc::new(arguments));
     }
     let binding = options.binding.as_deref();
     let Admitted { arguments, coerced } = match entry.input.admit(arguments, binding, options.validation) {
         Ok(admitted) => admitted,
-        Err(refused) => return refuse(refused.error, refused.arguments),
+        Err(refused) => return refuse(refused.error, Arc::new(refused.arguments)),
     };
     let bound = binding.and_then(|binding| binding.policy).unwrap_or_default();
     let denied = match spec.policy.unwrap_or_default().stricter(bound) {
@@ -71,9 +65,9 @@ pub(crate) fn admit(
         Policy::Block => Some(&BLOCKED),
     };
     if let Some(template) = denied {
-        return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.as_value().clone());
+        return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.shared());
     }
-    Ok(AdmittedCall { entry, arguments: Arc::new(arguments), coerced })
+    Ok(AdmittedCall { entry, arguments, coerced })
 }
 
 /// Options keep the bounds of the fields they stand in for.

@@ -23,7 +23,8 @@ pub(crate) struct Flight<'a> {
     call_id: CallId,
     tool_name: Arc<str>,
     entry: Option<Arc<Entry>>,
-    arguments: Logged,
+    /// As far as they are known.
+    arguments: Option<Arc<Value>>,
     coerced: Vec<String>,
     attempts: u32,
     started: Instant,
@@ -31,18 +32,13 @@ pub(crate) struct Flight<'a> {
     landed: bool,
 }
 
-/// The arguments as far as they are known, shared with the call rather than copied.
-enum Logged {
-    Nothing,
-    Raw(Value),
-    Used(Arc<haft_core::Arguments>),
-}
-
 impl<'a> Flight<'a> {
+    /// `tool` is what the caller called it, `entry` what was found under that name.
     pub(crate) fn start(
         caller: &'a Caller,
         options: &'a CallOptions,
         tool: &str,
+        entry: Option<Arc<Entry>>,
         events: Option<&'a Events>,
         place: Option<Place>,
     ) -> Self {
@@ -52,9 +48,9 @@ impl<'a> Flight<'a> {
             events,
             place,
             call_id: options.call_id.clone().unwrap_or_else(|| CallId::from(uuid::Uuid::now_v7())),
-            tool_name: tool.into(),
-            entry: None,
-            arguments: Logged::Nothing,
+            tool_name: entry.as_ref().map_or_else(|| tool.into(), |entry| entry.name.clone()),
+            entry,
+            arguments: None,
             coerced: Vec::new(),
             attempts: 0,
             started: Instant::now(),
@@ -78,21 +74,12 @@ impl<'a> Flight<'a> {
     }
 
     pub(crate) fn admitted(&mut self, call: &mut AdmittedCall) {
-        self.know(call.entry.clone());
         self.coerced = std::mem::take(&mut call.coerced);
-        self.arguments = Logged::Used(call.arguments.clone());
+        self.arguments = Some(call.arguments.shared());
     }
 
-    pub(crate) fn refused(&mut self, entry: Option<Arc<Entry>>, arguments: Value) {
-        if let Some(entry) = entry {
-            self.know(entry);
-        }
-        self.arguments = Logged::Raw(arguments);
-    }
-
-    fn know(&mut self, entry: Arc<Entry>) {
-        self.tool_name = entry.name.clone();
-        self.entry = Some(entry);
+    pub(crate) fn refused(&mut self, arguments: Arc<Value>) {
+        self.arguments = Some(arguments);
     }
 
     pub(crate) fn attempting(&mut self, attempt: u32) {
@@ -138,13 +125,6 @@ impl<'a> Flight<'a> {
         cached: bool,
         duration: Duration,
     ) -> CallRecord {
-        let arguments = match std::mem::replace(&mut self.arguments, Logged::Nothing) {
-            Logged::Nothing => Arc::new(Value::Null),
-            Logged::Raw(value) => Arc::new(value),
-            Logged::Used(arguments) => {
-                Arc::new(Arc::try_unwrap(arguments).map_or_else(|kept| kept.as_value().clone(), Into::into))
-            }
-        };
         CallRecord {
             call_id: self.call_id.clone(),
             tool: self.entry.as_ref().map(|entry| (entry.version.id.clone(), entry.version.version)),
@@ -154,7 +134,7 @@ impl<'a> Flight<'a> {
             agent: self.options.agent,
             conversation: self.options.conversation,
             source: self.caller.source,
-            arguments,
+            arguments: self.arguments.take().unwrap_or_default(),
             outcome: outcome.clone(),
             attempts: self.attempts,
             cached,

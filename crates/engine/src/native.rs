@@ -1,5 +1,6 @@
 //! Rust functions as tools: sync or async, told apart by what they return.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use haft_core::{Arguments, BoxFuture, CallContext, CallError, Effect, ErrorKind, Prepared, ToolOutput};
@@ -36,7 +37,7 @@ impl<T: Serialize + Send + 'static> Answer<Now<T>> for anyhow::Result<T> {
     const RUN: Run = Run::Blocking;
 
     fn answer(self) -> BoxFuture<'static, anyhow::Result<Value>> {
-        let written = self.and_then(|value| Ok(serde_json::to_value(value)?));
+        let written = self.and_then(written);
         Box::pin(std::future::ready(written))
     }
 }
@@ -44,13 +45,22 @@ impl<T: Serialize + Send + 'static> Answer<Now<T>> for anyhow::Result<T> {
 impl<F, T> Answer<Later<T>> for F
 where
     F: Future<Output = anyhow::Result<T>> + Send + 'static,
-    T: Serialize,
+    T: Serialize + 'static,
 {
     const RUN: Run = Run::Inline;
 
     fn answer(self) -> BoxFuture<'static, anyhow::Result<Value>> {
-        Box::pin(async move { Ok(serde_json::to_value(self.await?)?) })
+        Box::pin(async move { written(self.await?) })
     }
+}
+
+/// A function's answer as JSON; what is JSON already is not copied.
+fn written<T: Serialize + 'static>(answer: T) -> anyhow::Result<Value> {
+    let mut answer = Some(answer);
+    if let Some(json) = (&mut answer as &mut dyn Any).downcast_mut::<Option<Value>>() {
+        return Ok(json.take().unwrap_or_default());
+    }
+    Ok(serde_json::to_value(answer)?)
 }
 
 /// A function with its argument type forgotten.

@@ -118,10 +118,12 @@ impl ToolService {
         arguments: Value,
         options: &CallOptions,
     ) -> Result<Admitted, CallError> {
-        match admit(&self.0.catalogue, &self.0.local, tool, arguments, options) {
-            Ok(AdmittedCall { arguments, coerced, .. }) => {
-                Ok(Admitted { arguments: Arc::unwrap_or_clone(arguments), coerced })
-            }
+        let space = self.0.local.space;
+        let Some(entry) = self.0.catalogue.find(space, tool) else {
+            return Err(self.0.catalogue.unknown(space, tool));
+        };
+        match admit(entry, arguments, options) {
+            Ok(AdmittedCall { arguments, coerced, .. }) => Ok(Admitted { arguments, coerced }),
             Err(Refusal { error, .. }) => Err(error),
         }
     }
@@ -154,8 +156,13 @@ impl ToolService {
             _ => None,
         };
         let events = self.0.events.as_ref().filter(|_| !dry);
-        let mut flight = Flight::start(caller, &options, &tool, events, place);
-        let outcome = match admit(&self.0.catalogue, caller, &tool, arguments, &options) {
+        let entry = self.0.catalogue.find(caller.space, &tool);
+        let mut flight = Flight::start(caller, &options, &tool, entry.clone(), events, place);
+        let Some(entry) = entry else {
+            flight.refused(Arc::new(arguments));
+            return Ok(flight.land(Err(self.0.catalogue.unknown(caller.space, &tool))));
+        };
+        let outcome = match admit(entry, arguments, &options) {
             Ok(mut call) => {
                 flight.admitted(&mut call);
                 if dry {
@@ -164,8 +171,8 @@ impl ToolService {
                     execute(&self.0, &call, &mut flight).await
                 }
             }
-            Err(Refusal { error, entry, arguments }) => {
-                flight.refused(entry, arguments);
+            Err(Refusal { error, arguments }) => {
+                flight.refused(arguments);
                 Err(error)
             }
         };

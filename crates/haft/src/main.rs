@@ -15,6 +15,10 @@ use clap::Parser;
 use cli::{Cli, Command};
 use config::Config;
 
+/// Records are made on one thread and freed on another, which the system's allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
