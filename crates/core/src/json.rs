@@ -23,12 +23,31 @@ pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// How deep a value is nested; a scalar is 0.
-pub fn depth(value: &Value) -> usize {
+/// How large a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// How deep it is nested; a scalar is 0.
+    pub depth: usize,
+    /// How many values it holds, itself among them; long texts count for more.
+    pub values: usize,
+}
+
+/// Looks once at every part of a value.
+pub fn size(value: &Value) -> Size {
+    let within = |parts: &mut dyn Iterator<Item = &Value>| {
+        let mut whole = Size { depth: 0, values: 1 };
+        for part in parts {
+            let part = size(part);
+            whole.depth = whole.depth.max(part.depth);
+            whole.values += part.values;
+        }
+        Size { depth: whole.depth + 1, ..whole }
+    };
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+        Value::Array(items) => within(&mut items.iter()),
+        Value::Object(fields) => within(&mut fields.values()),
+        Value::String(text) => Size { depth: 0, values: 1 + text.len() / 64 },
+        Value::Null | Value::Bool(_) | Value::Number(_) => Size { depth: 0, values: 1 },
     }
 }
 
@@ -216,8 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn depth_counts_containers() {
-        assert_eq!(depth(&serde_json::json!(1)), 0);
-        assert_eq!(depth(&serde_json::json!({"a": [1, {"b": 2}]})), 3);
+    fn size_counts_levels_and_values() {
+        assert_eq!(size(&serde_json::json!(1)), Size { depth: 0, values: 1 });
+        assert_eq!(size(&serde_json::json!({"a": [1, {"b": 2}]})), Size { depth: 3, values: 5 });
+        assert_eq!(size(&serde_json::json!("x".repeat(640))).values, 11);
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Number, Value};
 
 use crate::json;
 
+use super::limits::Cost;
 use super::violation::{branch_meant, dotted, types, types_of_all};
 
 /// JSON text may hold JSON text; so often is it unwrapped.
@@ -13,7 +14,7 @@ const ROUNDS: usize = 4;
 
 /// Changes what can be changed with certainty and notes where. Whether the
 /// result is valid is for the caller to see.
-pub(super) fn coerce(validator: &Validator, deepest: usize, value: &mut Value, coerced: &mut Vec<String>) {
+pub(super) fn coerce(validator: &Validator, cost: Cost, value: &mut Value, coerced: &mut Vec<String>) {
     for _ in 0..ROUNDS {
         let mut wishes = Vec::new();
         for error in validator.iter_errors(value) {
@@ -30,7 +31,9 @@ pub(super) fn coerce(validator: &Validator, deepest: usize, value: &mut Value, c
                 coerced.push(path);
             }
         }
-        if !changed || json::depth(value) > deepest {
+        // Text that was unfolded may be more than can be checked.
+        let size = json::size(value);
+        if !changed || size.depth > cost.deepest || size.values > super::TOLD_IN_FULL {
             return;
         }
     }

@@ -24,6 +24,9 @@ const LARGEST_ENUM: usize = 2_000;
 /// Schemas applied along one path of a value, at most.
 const MOST_WORK: u64 = 100_000;
 
+/// Schemas applied to all parts of a value together, at most.
+const MOST_STEPS: u64 = 100_000_000;
+
 /// A schema that cannot check values of at least this depth within its budget is refused.
 const SHALLOWEST: usize = 8;
 
@@ -57,10 +60,26 @@ crate::templates! {
         "嵌套的 $id 会改变本地引用的基准；请改用 $anchor 或路径";
 }
 
-/// Says how deep a value this schema can check, or why it is refused.
-pub(super) fn check(schema: &Value) -> Result<usize, Vec<Violation>> {
+/// What checking values costs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost {
+    /// Deeper values are not checked.
+    pub(super) deepest: usize,
+    /// The most schemas that are applied along one path of a value.
+    pub(super) steps: u64,
+}
+
+impl Cost {
+    /// The largest value that is checked.
+    pub(super) fn most_values(self) -> usize {
+        usize::try_from(MOST_STEPS / self.steps.max(1)).unwrap_or(usize::MAX)
+    }
+}
+
+/// Says what checking values against this schema costs, or why it is refused.
+pub(super) fn check(schema: &Value) -> Result<Cost, Vec<Violation>> {
     let refuse = |path: &str, message| Err(vec![Violation::new(dotted(path), message)]);
-    let depth = json::depth(schema);
+    let depth = json::size(schema).depth;
     if depth > DEEPEST_SCHEMA {
         return refuse("", Message::new(&TOO_DEEP).with("depth", depth).with("limit", DEEPEST_SCHEMA));
     }
@@ -70,11 +89,11 @@ pub(super) fn check(schema: &Value) -> Result<usize, Vec<Violation>> {
     }
     let graph = Graph::of(schema)?;
     let order = graph.in_place_order()?;
-    let deepest = graph.deepest_within(&order);
-    if deepest < SHALLOWEST {
+    let cost = graph.cost(&order);
+    if cost.deepest < SHALLOWEST {
         return refuse("", Message::new(&TOO_COSTLY).with("limit", MOST_WORK));
     }
-    Ok(deepest)
+    Ok(cost)
 }
 
 struct Graph {
@@ -101,7 +120,10 @@ struct Node {
 
 impl Graph {
     fn of(root: &Value) -> Result<Self, Vec<Violation>> {
-        let mut builder = Builder { root, nodes: Vec::new(), seen: HashMap::new(), waiting: Vec::new() };
+        let draft_4 =
+            root.get("$schema").and_then(Value::as_str).is_some_and(|name| name.contains("draft-04"));
+        let mut builder =
+            Builder { root, draft_4, nodes: Vec::new(), seen: HashMap::new(), waiting: Vec::new() };
         builder.node(root, String::new());
         let mut references = Vec::new();
         let mut anchors = HashMap::new();
@@ -171,9 +193,10 @@ impl Graph {
         Ok(order)
     }
 
-    /// The deepest value that is checked within the budget.
-    fn deepest_within(&self, order: &[usize]) -> usize {
+    /// Counts the schemas applied along one path, for deeper and deeper values, until the budget is spent.
+    fn cost(&self, order: &[usize]) -> Cost {
         let mut below = vec![0_u64; self.nodes.len()];
+        let mut steps = 0;
         for depth in 0..=DEEPEST_VALUE {
             let mut work = vec![0_u64; self.nodes.len()];
             for &index in order {
@@ -184,27 +207,28 @@ impl Graph {
                 let most = |children: &[usize]| children.iter().map(|&child| below[child]).max().unwrap_or(0);
                 let object = most(&node.properties).saturating_add(sum(&node.every_property));
                 let array = most(&node.positions).saturating_add(sum(&node.every_item));
-                work[index] = node
-                    .in_place
-                    .iter()
-                    .map(|&child| work[child])
-                    .fold(node.own_work, u64::saturating_add)
-                    .saturating_add(object.max(array));
+                let in_place = node.in_place.iter().map(|&child| work[child]);
+                work[index] =
+                    in_place.fold(node.own_work, u64::saturating_add).saturating_add(object.max(array));
             }
-            if work.first().is_some_and(|&root| root > MOST_WORK) {
-                return depth.saturating_sub(1);
+            let root = work.first().copied().unwrap_or(0);
+            if root > MOST_WORK {
+                return Cost { deepest: depth.saturating_sub(1), steps };
             }
+            steps = root;
             if work == below {
                 break;
             }
             below = work;
         }
-        DEEPEST_VALUE
+        Cost { deepest: DEEPEST_VALUE, steps }
     }
 }
 
 struct Builder<'a> {
     root: &'a Value,
+    /// Where `id` is what `$id` is elsewhere.
+    draft_4: bool,
     nodes: Vec<Node>,
     /// Which node stands for the schema at an address; the document does not move while it is read.
     seen: HashMap<*const Value, usize>,
@@ -239,12 +263,14 @@ impl<'a> Builder<'a> {
                 ("$anchor" | "$dynamicAnchor", Value::String(name)) => {
                     anchors.insert(name, index);
                 }
-                ("$id", Value::String(id)) if index != 0 => match id.strip_prefix('#') {
-                    Some(name) => {
-                        anchors.insert(name, index);
+                ("$id" | "id", Value::String(id)) if index != 0 && (keyword == "$id" || self.draft_4) => {
+                    match id.strip_prefix('#') {
+                        Some(name) => {
+                            anchors.insert(name, index);
+                        }
+                        None => violations.push(Violation::new(dotted(&pointer), Message::new(&NESTED_ID))),
                     }
-                    None => violations.push(Violation::new(dotted(&pointer), Message::new(&NESTED_ID))),
-                },
+                }
                 ("enum", Value::Array(values)) => {
                     if values.len() > LARGEST_ENUM {
                         let message = Message::new(&ENUM_TOO_LARGE)

@@ -16,6 +16,7 @@ use crate::error::ROOT;
 use crate::{Arguments, Binding, CallError, Message, Template, Violation, json};
 
 use self::defaults::Defaults;
+use self::limits::Cost;
 
 /// Formats the library would assert besides date, date-time, email, uri, uuid, ipv4 and ipv6.
 /// To us they are remarks.
@@ -34,6 +35,10 @@ const REMARKS: [&str; 12] = [
     "uri-template",
 ];
 
+/// A larger value is told only of the first thing that is wrong, and not coerced:
+/// one error for each of a million values would fill the memory.
+const TOLD_IN_FULL: usize = 10_000;
+
 /// The most memory one compiled `pattern` may take.
 const PATTERN_BYTES: usize = 1 << 20;
 
@@ -44,6 +49,9 @@ crate::templates! {
     UNKNOWN_DRAFT = "schema.unknownDraft",
         "{draft} is not a known JSON Schema draft; leave it out, or name draft 4, 6, 7, 2019-09 or 2020-12",
         "{draft} 不是已知的 JSON Schema 草案；请省略，或使用 draft 4、6、7、2019-09 或 2020-12";
+    TOO_MANY_VALUES = "schema.tooManyValues",
+        "holds {count} values; this schema can check at most {limit}",
+        "包含 {count} 个值；此模式最多能校验 {limit} 个";
     TOO_DEEP_ARGUMENTS = "schema.argumentsTooDeep",
         "is nested {depth} levels deep; this schema can check at most {limit}",
         "嵌套了 {depth} 层；此模式最多能校验 {limit} 层";
@@ -54,13 +62,20 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [TEMPLATES, limits::TEMPLATES, violation::TEMPLATES].into_iter().flatten().copied()
 }
 
+/// Whether a value is too large for everything that is wrong with it to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Large {
+    No,
+    Yes,
+}
+
 /// A schema that was checked and compiled.
 #[derive(Debug)]
 pub struct ToolSchema {
     document: Value,
     validator: Validator,
     defaults: Defaults,
-    deepest: usize,
+    cost: Cost,
 }
 
 /// Arguments that may be used, and what was done to make them fit.
@@ -102,7 +117,7 @@ impl ToolSchema {
     }
 
     fn compile(document: Value) -> Result<Self, Vec<Violation>> {
-        let deepest = limits::check(&document)?;
+        let cost = limits::check(&document)?;
         let mut bare = document.clone();
         let mut draft = Draft::Draft202012;
         if let Value::Object(fields) = &mut bare {
@@ -113,6 +128,9 @@ impl ToolSchema {
             }
             // All references are local, so a base address has no use and only confuses them.
             fields.shift_remove("$id");
+            if draft == Draft::Draft4 {
+                fields.shift_remove("id");
+            }
         }
         let options = jsonschema::options()
             .offline()
@@ -126,7 +144,7 @@ impl ToolSchema {
             REMARKS.iter().fold(options, |options, name| options.with_format(*name, |_: &str| true));
         let validator = options.build(&bare).map_err(|error| violation::of_error(&error))?;
         let defaults = Defaults::of(&document);
-        Ok(Self { document, validator, defaults, deepest })
+        Ok(Self { document, validator, defaults, cost })
     }
 
     /// The schema as it is shown to models and people.
@@ -159,12 +177,15 @@ impl ToolSchema {
         }
         self.defaults.fill(&mut fields);
         let mut value = Value::Object(fields);
-        if let Some(violation) = self.too_deep(&value) {
-            return Err(Refused { error: CallError::invalid(vec![violation]), arguments: value });
-        }
+        let large = match self.measure(&value) {
+            Ok(large) => large,
+            Err(violation) => {
+                return Err(Refused { error: CallError::invalid(vec![violation]), arguments: value });
+            }
+        };
         if !self.validator.is_valid(&value) {
-            if validation == Validation::Gentle {
-                coerce::coerce(&self.validator, self.deepest, &mut value, &mut coerced);
+            if validation == Validation::Gentle && large == Large::No {
+                coerce::coerce(&self.validator, self.cost, &mut value, &mut coerced);
             }
             let violations = self.violations(&value);
             if !violations.is_empty() {
@@ -174,22 +195,33 @@ impl ToolSchema {
         Ok(Admitted { arguments: Arguments::checked(value), coerced })
     }
 
-    /// All that is wrong with a value; nothing when it fits.
+    /// All that is wrong with a value, or the first thing when it is large; nothing when it fits.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if let Some(violation) = self.too_deep(value) {
-            return vec![violation];
+        match self.measure(value) {
+            Err(violation) => vec![violation],
+            Ok(Large::Yes) => {
+                self.validator.validate(value).err().iter().flat_map(violation::of_error).collect()
+            }
+            Ok(Large::No) => {
+                self.validator.iter_errors(value).flat_map(|error| violation::of_error(&error)).collect()
+            }
         }
-        self.validator.iter_errors(value).flat_map(|error| violation::of_error(&error)).collect()
     }
 
-    /// A schema whose cost grows steeply with depth checks only so deep a value.
-    fn too_deep(&self, value: &Value) -> Option<Violation> {
-        if self.deepest >= limits::DEEPEST_VALUE {
-            return None;
+    /// Whether a value is small enough for this schema, and for everything that is wrong with it to be told.
+    fn measure(&self, value: &Value) -> Result<Large, Violation> {
+        let json::Size { depth, values } = json::size(value);
+        if depth > self.cost.deepest {
+            let message =
+                Message::new(&TOO_DEEP_ARGUMENTS).with("depth", depth).with("limit", self.cost.deepest);
+            return Err(Violation::new(ROOT, message));
         }
-        let depth = json::depth(value);
-        let message = Message::new(&TOO_DEEP_ARGUMENTS).with("depth", depth).with("limit", self.deepest);
-        (depth > self.deepest).then(|| Violation::new(ROOT, message))
+        let most = self.cost.most_values();
+        if values > most {
+            let message = Message::new(&TOO_MANY_VALUES).with("count", values).with("limit", most);
+            return Err(Violation::new(ROOT, message));
+        }
+        Ok(if values > TOLD_IN_FULL { Large::Yes } else { Large::No })
     }
 
     /// The schema without some properties, for a model that may not see them.

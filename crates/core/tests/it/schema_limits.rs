@@ -177,3 +177,45 @@ fn what_is_no_object_schema_or_no_schema_is_refused() {
     accepted(&json!({}));
     accepted(&json!({"$schema": "https://json-schema.org/draft-07/schema", "$id": "https://example.com/x"}));
 }
+
+#[test]
+fn a_large_value_is_judged_without_an_error_for_each_of_its_parts() {
+    let schema = accepted(
+        &json!({"type": "object", "properties": {"n": {"type": "array", "items": {"type": "integer"}}}}),
+    );
+    let numbers: Vec<i32> = (0..1_000_000).collect();
+    assert!(schema.violations(&json!({"n": numbers})).is_empty());
+    let texts: Vec<String> = (0..1_000_000).map(|n| n.to_string()).collect();
+    let said = schema.violations(&json!({"n": texts}));
+    assert_eq!(said.len(), 1);
+    assert_eq!(
+        (said[0].path.as_str(), said[0].message.to_string().as_str()),
+        ("n.0", "\"0\" is not of type \"integer\"")
+    );
+    let few: Vec<String> = (0..100).map(|n| format!("x{n}")).collect();
+    assert_eq!(schema.violations(&json!({"n": few})).len(), 100, "all at once while that is of use");
+}
+
+#[test]
+fn a_costly_schema_checks_only_as_many_values_as_it_can() {
+    let forms: Vec<Value> = (0..2000).map(|n| json!({"minimum": n})).collect();
+    let schema = accepted(&json!({"type": "object", "properties": {"n": {"items": {"allOf": forms}}}}));
+    assert!(schema.violations(&json!({"n": vec![5000; 1000]})).is_empty());
+    let said = schema.violations(&json!({"n": vec![5000; 200_000]}));
+    assert!(
+        said[0].message.to_string().starts_with("holds 200002 values; this schema can check at most"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn an_id_of_draft_4_cannot_move_the_base_either() {
+    let nested = json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object",
+        "properties": {"a": {"id": "http://example.com/a", "$ref": "#/b"}}});
+    assert!(refused(&nested).contains("nested $id"));
+    accepted(
+        &json!({"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://example.com/x", "type": "object",
+        "properties": {"id": {"type": "string"}}}),
+    );
+    accepted(&json!({"type": "object", "properties": {"a": {"id": "only a remark since draft 6"}}}));
+}
