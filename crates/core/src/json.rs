@@ -34,8 +34,9 @@ pub struct Size {
 
 /// Looks once at every part of a value.
 pub fn size(value: &Value) -> Size {
-    let within = |parts: &mut dyn Iterator<Item = &Value>| {
-        let mut whole = Size { depth: 0, values: 1 };
+    let long = |text: &str| text.len() / 64;
+    let within = |keys: usize, parts: &mut dyn Iterator<Item = &Value>| {
+        let mut whole = Size { depth: 0, values: 1 + keys };
         for part in parts {
             let part = size(part);
             whole.depth = whole.depth.max(part.depth);
@@ -44,9 +45,12 @@ pub fn size(value: &Value) -> Size {
         Size { depth: whole.depth + 1, ..whole }
     };
     match value {
-        Value::Array(items) => within(&mut items.iter()),
-        Value::Object(fields) => within(&mut fields.values()),
-        Value::String(text) => Size { depth: 0, values: 1 + text.len() / 64 },
+        Value::Array(items) => within(0, &mut items.iter()),
+        Value::Object(fields) => {
+            let keys = fields.keys().map(|key| long(key)).sum();
+            within(keys, &mut fields.values())
+        }
+        Value::String(text) => Size { depth: 0, values: 1 + long(text) },
         Value::Null | Value::Bool(_) | Value::Number(_) => Size { depth: 0, values: 1 },
     }
 }

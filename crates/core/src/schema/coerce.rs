@@ -6,37 +6,27 @@ use serde_json::{Number, Value};
 
 use crate::json;
 
-use super::limits::Cost;
 use super::violation::{branch_meant, dotted, types, types_of_all};
 
-/// JSON text may hold JSON text; so often is it unwrapped.
-const ROUNDS: usize = 4;
-
-/// Changes what can be changed with certainty and notes where. Whether the
-/// result is valid is for the caller to see.
-pub(super) fn coerce(validator: &Validator, cost: Cost, value: &mut Value, coerced: &mut Vec<String>) {
-    for _ in 0..ROUNDS {
-        let mut wishes = Vec::new();
-        for error in validator.iter_errors(value) {
-            collect(&error, &mut wishes);
-        }
-        let mut changed = false;
-        for (pointer, wanted) in wishes {
-            let Some(place) = value.pointer_mut(&pointer) else { continue };
-            let Some(fitting) = fit(place, wanted) else { continue };
-            *place = fitting;
-            changed = true;
-            let path = dotted(&pointer);
-            if !coerced.contains(&path) {
-                coerced.push(path);
-            }
-        }
-        // Text that was unfolded may be more than can be checked.
-        let size = json::size(value);
-        if !changed || size.depth > cost.deepest || size.values > super::TOLD_IN_FULL {
-            return;
+/// Changes what can be changed with certainty, notes where, and says whether anything
+/// changed. Whether the result is valid is for the caller to see.
+pub(super) fn once(validator: &Validator, value: &mut Value, coerced: &mut Vec<String>) -> bool {
+    let mut wishes = Vec::new();
+    for error in validator.iter_errors(value) {
+        collect(&error, &mut wishes);
+    }
+    let mut changed = false;
+    for (pointer, wanted) in wishes {
+        let Some(place) = value.pointer_mut(&pointer) else { continue };
+        let Some(fitting) = fit(place, wanted) else { continue };
+        *place = fitting;
+        changed = true;
+        let path = dotted(&pointer);
+        if !coerced.contains(&path) {
+            coerced.push(path);
         }
     }
+    changed
 }
 
 /// Where a value has a type that fits nowhere, and which types would.

@@ -5,6 +5,7 @@
 
 mod coerce;
 mod defaults;
+mod graph;
 mod limits;
 mod violation;
 
@@ -35,12 +36,15 @@ const REMARKS: [&str; 12] = [
     "uri-template",
 ];
 
-/// A larger value is told only of the first thing that is wrong, and not coerced:
-/// one error for each of a million values would fill the memory.
-const TOLD_IN_FULL: usize = 10_000;
-
-/// The most memory one compiled `pattern` may take.
+/// The most memory all compiled patterns of a schema may take, and one of them.
+const ALL_PATTERNS_BYTES: usize = 16 << 20;
 const PATTERN_BYTES: usize = 1 << 20;
+
+/// JSON text may hold JSON text; so often is it unfolded.
+const COERCIONS: usize = 4;
+
+/// So many errors are told at once; more help nobody.
+const MOST_TOLD: usize = 100;
 
 crate::templates! {
     NOT_AN_OBJECT_SCHEMA = "schema.notObject",
@@ -50,23 +54,35 @@ crate::templates! {
         "{draft} is not a known JSON Schema draft; leave it out, or name draft 4, 6, 7, 2019-09 or 2020-12",
         "{draft} 不是已知的 JSON Schema 草案；请省略，或使用 draft 4、6、7、2019-09 或 2020-12";
     TOO_MANY_VALUES = "schema.tooManyValues",
-        "holds {count} values; this schema can check at most {limit}",
-        "包含 {count} 个值；此模式最多能校验 {limit} 个";
+        "holds more values than the {limit} that this schema can check",
+        "包含的值超过此模式能校验的 {limit} 个";
     TOO_DEEP_ARGUMENTS = "schema.argumentsTooDeep",
-        "is nested {depth} levels deep; this schema can check at most {limit}",
-        "嵌套了 {depth} 层；此模式最多能校验 {limit} 层";
+        "is nested {depth} levels deep; at most {limit}",
+        "嵌套了 {depth} 层，最多 {limit} 层";
+    NOT_TOLD = "schema.notTold",
+        "does not fit the schema; it is too large or too deep for every error to be told",
+        "不符合模式；内容过大或嵌套过深，无法列出具体错误";
+    AND_MORE = "schema.andMore",
+        "and {count} more errors",
+        "另有 {count} 处错误";
 }
 
 /// Every template of this module and the ones below it.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, limits::TEMPLATES, violation::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, defaults::TEMPLATES, graph::TEMPLATES, limits::TEMPLATES, violation::TEMPLATES]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
-/// Whether a value is too large for everything that is wrong with it to be told.
+/// How much can be told of what is wrong with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Large {
-    No,
-    Yes,
+enum Told {
+    Everything,
+    /// One error for each of a million values would fill the memory.
+    First,
+    /// Even the first error would be collected from too many alternatives.
+    Nothing,
 }
 
 /// A schema that was checked and compiled.
@@ -91,6 +107,7 @@ pub struct Admitted {
 pub struct Refused {
     pub error: CallError,
     pub arguments: Value,
+    pub coerced: Vec<String>,
 }
 
 impl ToolSchema {
@@ -132,18 +149,19 @@ impl ToolSchema {
                 fields.shift_remove("id");
             }
         }
+        let pattern_bytes = (ALL_PATTERNS_BYTES / cost.patterns.max(1)).min(PATTERN_BYTES);
         let options = jsonschema::options()
             .offline()
             .with_draft(draft)
             .should_validate_formats(true)
             .with_pattern_options(
-                PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES),
+                PatternOptions::regex().size_limit(pattern_bytes).dfa_size_limit(pattern_bytes),
             )
             .with_format("uuid", |text: &str| text.len() == 36 && uuid::Uuid::try_parse(text).is_ok());
         let options =
             REMARKS.iter().fold(options, |options, name| options.with_format(*name, |_: &str| true));
         let validator = options.build(&bare).map_err(|error| violation::of_error(&error))?;
-        let defaults = Defaults::of(&document);
+        let defaults = Defaults::of(&document).map_err(|violation| vec![violation])?;
         Ok(Self { document, validator, defaults, cost })
     }
 
@@ -175,53 +193,88 @@ impl ToolSchema {
         if let Some(binding) = binding {
             binding.tool_config.merge_into(&mut fields);
         }
-        self.defaults.fill(&mut fields);
+        let most = self.cost.most_values();
+        if !self.defaults.fill(&mut fields, most) {
+            let message = Message::new(&TOO_MANY_VALUES).with("limit", most);
+            let error = CallError::invalid(vec![Violation::new(ROOT, message)]);
+            return Err(Refused { error, arguments: Value::Object(fields), coerced });
+        }
         let mut value = Value::Object(fields);
-        let large = match self.measure(&value) {
-            Ok(large) => large,
+        let told = match self.measure(&value) {
+            Ok(told) => told,
             Err(violation) => {
-                return Err(Refused { error: CallError::invalid(vec![violation]), arguments: value });
+                let error = CallError::invalid(vec![violation]);
+                return Err(Refused { error, arguments: value, coerced });
             }
         };
         if !self.validator.is_valid(&value) {
-            if validation == Validation::Gentle && large == Large::No {
-                coerce::coerce(&self.validator, self.cost, &mut value, &mut coerced);
+            if validation == Validation::Gentle && told == Told::Everything {
+                self.coerce(&mut value, &mut coerced);
             }
             let violations = self.violations(&value);
             if !violations.is_empty() {
-                return Err(Refused { error: CallError::invalid(violations), arguments: value });
+                return Err(Refused { error: CallError::invalid(violations), arguments: value, coerced });
             }
         }
         Ok(Admitted { arguments: Arguments::checked(value), coerced })
     }
 
-    /// All that is wrong with a value, or the first thing when it is large; nothing when it fits.
-    pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        match self.measure(value) {
-            Err(violation) => vec![violation],
-            Ok(Large::Yes) => {
-                self.validator.validate(value).err().iter().flat_map(violation::of_error).collect()
+    /// Text that was unfolded may hold more text, lack defaults, and be more than can be told in detail.
+    fn coerce(&self, value: &mut Value, coerced: &mut Vec<String>) {
+        for _ in 0..COERCIONS {
+            if !coerce::once(&self.validator, value, coerced) {
+                return;
             }
-            Ok(Large::No) => {
-                self.validator.iter_errors(value).flat_map(|error| violation::of_error(&error)).collect()
+            let most = self.cost.most_values();
+            let filled = value.as_object_mut().is_none_or(|fields| self.defaults.fill(fields, most));
+            if !filled || self.measure(value) != Ok(Told::Everything) {
+                return;
             }
         }
     }
 
-    /// Whether a value is small enough for this schema, and for everything that is wrong with it to be told.
-    fn measure(&self, value: &Value) -> Result<Large, Violation> {
-        let json::Size { depth, values } = json::size(value);
-        if depth > self.cost.deepest {
-            let message =
-                Message::new(&TOO_DEEP_ARGUMENTS).with("depth", depth).with("limit", self.cost.deepest);
-            return Err(Violation::new(ROOT, message));
+    /// All that is wrong with a value, or as much as can be told of it; nothing when it fits.
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        let mut violations: Vec<Violation> = match self.measure(value) {
+            Err(violation) => vec![violation],
+            Ok(Told::Everything) => {
+                self.validator.iter_errors(value).flat_map(|error| violation::of_error(&error)).collect()
+            }
+            Ok(Told::First) => {
+                self.validator.validate(value).err().iter().flat_map(violation::of_error).collect()
+            }
+            Ok(Told::Nothing) if self.validator.is_valid(value) => Vec::new(),
+            Ok(Told::Nothing) => vec![Violation::new(ROOT, Message::new(&NOT_TOLD))],
+        };
+        let more = violations.len().saturating_sub(MOST_TOLD);
+        if more > 0 {
+            violations.truncate(MOST_TOLD);
+            violations.push(Violation::new(ROOT, Message::new(&AND_MORE).with("count", more)));
+        }
+        violations
+    }
+
+    /// Whether a value is small enough to be checked, and how much of it could be told.
+    fn measure(&self, value: &Value) -> Result<Told, Violation> {
+        let size = json::size(value);
+        if size.depth > limits::DEEPEST_VALUE {
+            let message = Message::new(&TOO_DEEP_ARGUMENTS).with("depth", size.depth);
+            return Err(Violation::new(ROOT, message.with("limit", limits::DEEPEST_VALUE)));
         }
         let most = self.cost.most_values();
-        if values > most {
-            let message = Message::new(&TOO_MANY_VALUES).with("count", values).with("limit", most);
-            return Err(Violation::new(ROOT, message));
+        if size.values > most {
+            return Err(Violation::new(ROOT, Message::new(&TOO_MANY_VALUES).with("limit", most)));
         }
-        Ok(if values > TOLD_IN_FULL { Large::Yes } else { Large::No })
+        Ok(match (self.cost.allows_details(size), self.cost.has_alternatives) {
+            (true, _) => Told::Everything,
+            (false, false) => Told::First,
+            (false, true) => Told::Nothing,
+        })
+    }
+
+    /// About how many steps it takes to check a value: too many for a thread that others wait for?
+    pub fn steps(&self, value: &Value) -> u64 {
+        self.cost.steps(json::size(value))
     }
 
     /// The schema without some properties, for a model that may not see them.
@@ -239,7 +292,7 @@ impl ToolSchema {
 
 fn not_an_object(arguments: Value) -> Refused {
     let violation = violation::not_of_type(ROOT, &arguments, "object");
-    Refused { error: CallError::invalid(vec![violation]), arguments }
+    Refused { error: CallError::invalid(vec![violation]), arguments, coerced: Vec::new() }
 }
 
 /// The draft a `$schema` names, in any of its usual spellings.

@@ -1,6 +1,7 @@
 //! Schemas that cost too much are refused when saved, by counting; costly looking ones that are not pass.
 
 use haft_core::ToolSchema;
+use haft_core::call::Validation;
 use serde_json::{Map, Value, json};
 
 #[track_caller]
@@ -62,29 +63,120 @@ fn recursion_is_fine_until_it_branches_on_the_same_child() {
         deep = json!({"left": deep});
     }
     assert!(compiled.violations(&json!({"root": deep})).is_empty());
+}
 
-    // Three forms that all look into `next`: three to the power of the depth.
-    let form =
-        |name: &str| json!({"properties": {"kind": {"const": name}, "next": {"$ref": "#/$defs/node"}}});
-    let branching = json!({
+/// Forms that all look into `next`: as many to the power of the depth, if nothing is remembered.
+fn branching(forms: usize, through: &str) -> Value {
+    let form = |n: usize| json!({"properties": {"kind": {"const": n}, "next": {"$ref": through}}});
+    let forms: Vec<Value> = (0..forms).map(form).collect();
+    json!({
         "type": "object",
         "properties": {"root": {"$ref": "#/$defs/node"}},
-        "$defs": {"node": {"anyOf": [form("a"), form("b"), form("c")]}},
-    });
-    let compiled = accepted(&branching);
-    let shallow = json!({"root": {"kind": "a", "next": {"kind": "b"}}});
-    assert!(compiled.violations(&shallow).is_empty());
-    let mut deep = json!({"kind": "z"});
-    for _ in 0..60 {
-        deep = json!({"kind": "a", "next": deep});
-    }
-    let said = compiled.violations(&json!({"root": deep}));
-    assert!(said[0].message.to_string().contains("levels deep; this schema can check at most"), "{said:?}");
+        "$defs": {"node": {"anyOf": forms, "$anchor": "node"}, "other": {"$ref": "#/$defs/node"}},
+    })
+}
 
-    // Ten forms leave too little depth to be of use.
-    let wide: Vec<Value> = (0..10).map(|n| form(&n.to_string())).collect();
-    refused(&json!({"type": "object", "properties": {"root": {"$ref": "#/$defs/node"}},
-        "$defs": {"node": {"anyOf": wide}}}));
+#[test]
+fn alternatives_that_recurse_are_judged_at_any_depth_and_told_of_while_that_is_cheap() {
+    for through in ["#/$defs/node", "#/$defs/other", "#node"] {
+        let compiled = accepted(&branching(10, through));
+        let nested =
+            |leaf: Value, depth: usize| (0..depth).fold(leaf, |inner, _| json!({"kind": 3, "next": inner}));
+        assert!(
+            compiled.violations(&json!({"root": nested(json!({"kind": 9}), 60)})).is_empty(),
+            "{through}"
+        );
+        let said = compiled.violations(&json!({"root": nested(json!({"kind": 99}), 60)}));
+        assert_eq!(said.len(), 1);
+        assert!(said[0].message.to_string().contains("too deep for every error to be told"), "{said:?}");
+        let said = compiled.violations(&json!({"root": nested(json!({"kind": 99}), 1)}));
+        assert_eq!(said[0].path, "root.next.kind", "{said:?}");
+    }
+}
+
+#[test]
+fn looking_again_at_what_was_evaluated_is_counted() {
+    for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
+        let nested = |depth: usize| {
+            (0..depth).fold(
+                json!({"type": "object"}),
+                |inner, _| json!({"allOf": [inner], keyword: {"type": "integer"}}),
+            )
+        };
+        let schema = |depth| json!({"type": "object", "properties": {"v": nested(depth)}});
+        assert!(refused(&schema(25)).contains("steps"), "{keyword}");
+        assert!(accepted(&schema(4)).violations(&json!({"v": {}})).is_empty(), "{keyword}");
+    }
+}
+
+#[test]
+fn the_same_property_twice_on_each_level_is_counted_though_nothing_recurses() {
+    let schema = doubling(24, |a, b| json!({"allOf": [{"properties": {"x": a}}, {"properties": {"x": b}}]}));
+    assert!(refused(&schema).contains("steps"));
+}
+
+#[test]
+fn a_reference_means_what_the_validator_takes_it_for() {
+    // A cheap schema that poses as the definition which the reference really follows.
+    let costly = doubling(20, |a, b| json!({"allOf": [a, b]}));
+    for disguise in [
+        json!({"$anchor": "/$defs/a0"}),
+        json!({"$id": "#/$defs/a0"}),
+        json!({"$dynamicAnchor": "/$defs/a0"}),
+    ] {
+        for draft in
+            ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema"]
+        {
+            let mut schema = costly.clone();
+            schema["$schema"] = json!(draft);
+            schema["properties"]["cheap"] = disguise.clone();
+            refused(&schema);
+        }
+    }
+    let twice = json!({"type": "object", "$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}});
+    assert!(refused(&twice).contains("the anchor x stands twice"));
+    let other_draft = json!({"type": "object", "properties": {"a": {"$schema": "http://json-schema.org/draft-04/schema#"}}});
+    assert!(refused(&other_draft).contains("nested $id or $schema"));
+}
+
+#[test]
+fn errors_defaults_patterns_and_paths_do_not_multiply() {
+    // Each of many items lacks each of many names.
+    let names: Vec<String> = (0..10_000).map(|n| format!("n{n}")).collect();
+    let lacking = accepted(&json!({"type": "object", "properties": {"v": {"items": {"required": names}}}}));
+    assert_eq!(lacking.violations(&json!({"v": vec![json!({}); 3000]})).len(), 1);
+    let either = accepted(
+        &json!({"type": "object", "properties": {"v": {"items": {"anyOf": [{"required": names}]}}}}),
+    );
+    assert_eq!(either.violations(&json!({"v": vec![json!({}); 3000]})).len(), 1);
+    let hundred: Vec<String> = (0..150).map(|n| format!("n{n}")).collect();
+    let said = accepted(&json!({"type": "object", "required": hundred})).violations(&json!({}));
+    assert_eq!((said.len(), said[100].message.to_string().as_str()), (101, "and 50 more errors"));
+
+    // The same large default again and again.
+    let mut schema = doubling(12, |a, b| json!({"properties": {"x": a, "y": b}}));
+    schema["$defs"]["a12"] = json!({"properties": {"z": {"default": "x".repeat(100_000)}}});
+    assert!(refused(&schema).contains("defaults"));
+    // A small default in each of very many items.
+    let items = json!({"type": "object", "properties": {"v": {"items": {"properties": {"d": {"default": "x".repeat(64_000)}}}}}});
+    let many = json!({"v": vec![json!({}); 50_000]});
+    let error = accepted(&items).admit(many, None, Validation::Gentle).expect_err("too many").error;
+    assert!(error.message().to_string().contains("holds more values than"));
+
+    let patterns = |count: usize| {
+        let properties: Map<String, Value> =
+            (0..count).map(|n| (format!("p{n}"), json!({"pattern": format!("^{n}")}))).collect();
+        json!({"type": "object", "properties": properties})
+    };
+    accepted(&patterns(512));
+    assert!(refused(&patterns(513)).contains("more than 512 patterns"));
+    let greedy: Map<String, Value> =
+        (0..400).map(|n| (format!("p{n}"), json!({"pattern": format!(r"\p{{L}}{{30}}{n}")}))).collect();
+    refused(&json!({"type": "object", "properties": greedy}));
+
+    let properties: Map<String, Value> = (0..5000).map(|n| (format!("p{n}"), json!({}))).collect();
+    let long = json!({"type": "object", "properties": {"k".repeat(100_000): {"properties": properties}}});
+    assert!(refused(&long).contains("too long for so much nesting"));
 }
 
 #[test]
@@ -183,17 +275,17 @@ fn a_large_value_is_judged_without_an_error_for_each_of_its_parts() {
     let schema = accepted(
         &json!({"type": "object", "properties": {"n": {"type": "array", "items": {"type": "integer"}}}}),
     );
-    let numbers: Vec<i32> = (0..1_000_000).collect();
+    let numbers: Vec<i32> = (0..300_000).collect();
     assert!(schema.violations(&json!({"n": numbers})).is_empty());
-    let texts: Vec<String> = (0..1_000_000).map(|n| n.to_string()).collect();
+    let texts: Vec<String> = (0..300_000).map(|n| n.to_string()).collect();
     let said = schema.violations(&json!({"n": texts}));
     assert_eq!(said.len(), 1);
     assert_eq!(
         (said[0].path.as_str(), said[0].message.to_string().as_str()),
         ("n.0", "\"0\" is not of type \"integer\"")
     );
-    let few: Vec<String> = (0..100).map(|n| format!("x{n}")).collect();
-    assert_eq!(schema.violations(&json!({"n": few})).len(), 100, "all at once while that is of use");
+    let few: Vec<String> = (0..99).map(|n| format!("x{n}")).collect();
+    assert_eq!(schema.violations(&json!({"n": few})).len(), 99, "all at once while that is of use");
 }
 
 #[test]
@@ -202,10 +294,7 @@ fn a_costly_schema_checks_only_as_many_values_as_it_can() {
     let schema = accepted(&json!({"type": "object", "properties": {"n": {"items": {"allOf": forms}}}}));
     assert!(schema.violations(&json!({"n": vec![5000; 1000]})).is_empty());
     let said = schema.violations(&json!({"n": vec![5000; 200_000]}));
-    assert!(
-        said[0].message.to_string().starts_with("holds 200002 values; this schema can check at most"),
-        "{said:?}"
-    );
+    assert!(said[0].message.to_string().starts_with("holds more values than the "), "{said:?}");
 }
 
 #[test]
