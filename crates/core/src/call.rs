@@ -1,5 +1,6 @@
 //! A call as it is asked for, who asks, and what the tool's code gets to know of it.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -133,6 +134,7 @@ impl CallOptions {
 pub struct CallContext {
     inner: Arc<CallInfo>,
     attempt: u32,
+    cancel: CancellationToken,
 }
 
 /// The part of a context that is the same for all attempts.
@@ -145,13 +147,14 @@ pub struct CallInfo {
     pub conversation: Option<ConversationId>,
     pub locale: Locale,
     pub deadline: Instant,
-    pub cancel: CancellationToken,
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
+    pub place: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// Where a tool's progress goes.
 pub trait ProgressSink: Send + Sync {
-    fn progress(&self, call: &CallInfo, progress: Progress);
+    fn progress(&self, call: &CallInfo, attempt: u32, progress: Progress);
 }
 
 /// How far a call has come.
@@ -164,14 +167,15 @@ pub struct Progress {
 }
 
 impl CallContext {
+    /// For the first attempt.
     pub fn new(info: CallInfo) -> Self {
-        Self { inner: Arc::new(info), attempt: 1 }
+        Self { inner: Arc::new(info), attempt: 1, cancel: CancellationToken::new() }
     }
 
-    /// The same call, one attempt later.
+    /// The same call, one attempt later, with a cancellation of its own.
     #[must_use]
     pub fn next_attempt(&self) -> Self {
-        Self { inner: self.inner.clone(), attempt: self.attempt + 1 }
+        Self { inner: self.inner.clone(), attempt: self.attempt + 1, cancel: CancellationToken::new() }
     }
 
     /// The same for every attempt of one call: the key that makes a repeat safe.
@@ -213,15 +217,15 @@ impl CallContext {
         self.inner.deadline
     }
 
-    /// Ends when nobody waits for the answer any more: cancelled, timed out, gone away.
+    /// Cancelled when nobody waits for this attempt any more: cancelled, timed out, gone away.
     pub fn cancellation(&self) -> &CancellationToken {
-        &self.inner.cancel
+        &self.cancel
     }
 
     /// Tells subscribers how far the call has come.
     pub fn progress(&self, progress: Progress) {
         if let Some(sink) = &self.inner.progress {
-            sink.progress(&self.inner, progress);
+            sink.progress(&self.inner, self.attempt, progress);
         }
     }
 }

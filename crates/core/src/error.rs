@@ -258,13 +258,19 @@ impl CallError {
         self.0.retry_after
     }
 
+    /// Whether the attempt certainly changed nothing. Who is told to slow down was not served.
     pub fn did_nothing(&self) -> bool {
-        self.0.did_nothing
+        self.0.did_nothing || self.0.kind == ErrorKind::RateLimit
     }
 
     /// Whether the same call may be made again, and has a chance.
     pub fn is_retryable(&self) -> bool {
         self.0.repeatable && self.0.kind.is_transient()
+    }
+
+    /// Whether a client may simply try again later: nothing can have happened twice by it.
+    pub fn may_be_sent_again(&self) -> bool {
+        self.is_retryable() || matches!(self.0.kind, ErrorKind::Overloaded | ErrorKind::CircuitOpen)
     }
 
     /// What the details say, in words of one language.

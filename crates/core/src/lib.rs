@@ -1,8 +1,8 @@
 //! The nouns and rules of Haft: what a tool is, what a call is, what may go wrong.
 //!
 //! Everything here is plain data and pure functions: no I/O, no clock, no
-//! database, no runtime. A value that exists is valid; whoever holds one need
-//! not check it again.
+//! database, no runtime. Names, ids, schemas and arguments that exist are valid;
+//! a [`ToolSpec`] is checked when the engine prepares it.
 
 pub mod arguments;
 pub mod binding;

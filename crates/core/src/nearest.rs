@@ -1,7 +1,13 @@
 //! The known words nearest to one that is not known, for "did you mean".
 
+const LONGEST: usize = 64;
+
 /// At most `most` of `known`, nearest first, leaving out those that are not alike.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    // Names are short; a long word is none, and comparing it would take long.
+    if word.len() > LONGEST {
+        return Vec::new();
+    }
     let wanted = word.to_ascii_lowercase();
     let mut scored: Vec<(f64, &str)> = known
         .map(|name| (likeness(&wanted, &name.to_ascii_lowercase()), name))
@@ -28,6 +34,7 @@ mod tests {
         assert_eq!(nearest("wether", known.into_iter(), 3), ["weather"]);
         assert_eq!(nearest("search", known.into_iter(), 3), ["web_search"]);
         assert_eq!(nearest("Calculater", known.into_iter(), 1), ["calculator"]);
+        assert!(nearest(&"weather".repeat(1000), known.into_iter(), 3).is_empty());
         assert!(nearest("zzz", known.into_iter(), 3).is_empty());
     }
 }

@@ -19,13 +19,13 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// `told` is the number somebody wrote down. Without one, a write repeats
-    /// only what certainly did nothing.
-    pub fn new(effect: Effect, told: Option<u32>, first_pause: Duration) -> Self {
+    /// `by_tool` is the number the tool's definition gives, `by_call` the one this call asks for.
+    /// Only the tool can allow that a write is repeated whose outcome is not known.
+    pub fn new(effect: Effect, by_tool: Option<u32>, by_call: Option<u32>, first_pause: Duration) -> Self {
         Self {
-            further_attempts: told.unwrap_or(DEFAULT_FURTHER_ATTEMPTS),
+            further_attempts: by_call.or(by_tool).unwrap_or(DEFAULT_FURTHER_ATTEMPTS),
             first_pause,
-            repeatable: told.is_some() || effect.is_repeatable(),
+            repeatable: by_tool.is_some() || effect.is_repeatable(),
         }
     }
 
@@ -50,7 +50,7 @@ mod tests {
     use crate::ErrorKind;
 
     fn policy(effect: Effect, told: Option<u32>) -> RetryPolicy {
-        RetryPolicy::new(effect, told, Duration::from_secs(1))
+        RetryPolicy::new(effect, told, None, Duration::from_secs(1))
     }
 
     #[test]
@@ -76,6 +76,10 @@ mod tests {
         assert!(!policy(Effect::Write, None).repeats(&timeout));
         assert!(policy(Effect::Write, None).repeats(&refused));
         assert!(policy(Effect::Write, Some(2)).repeats(&timeout));
+        let by_call = RetryPolicy::new(Effect::Write, None, Some(2), Duration::from_secs(1));
+        assert!(!by_call.repeats(&timeout) && by_call.repeats(&refused));
+        assert_eq!(by_call.pauses().count(), 2);
+        assert!(policy(Effect::Write, None).repeats(&CallError::text(ErrorKind::RateLimit, "slow down")));
         assert!(!policy(Effect::Write, Some(2)).repeats(&wrong));
     }
 }

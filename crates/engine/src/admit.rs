@@ -36,6 +36,7 @@ pub(crate) struct AdmittedCall {
 pub(crate) struct Refusal {
     pub(crate) error: CallError,
     pub(crate) arguments: Arc<Value>,
+    pub(crate) coerced: Vec<String>,
 }
 
 /// Lets a call in, or says why not.
@@ -44,19 +45,23 @@ pub(crate) fn admit(
     arguments: Value,
     options: &CallOptions,
 ) -> Result<AdmittedCall, Refusal> {
-    let refuse = |error, arguments| Err(Refusal { error, arguments });
+    let refuse = |error, arguments, coerced| Err(Refusal { error, arguments, coerced });
     let spec = &entry.version.spec;
     let say = |template| Message::new(template).with("tool", &spec.name);
     if !spec.is_active {
-        return refuse(CallError::new(ErrorKind::ToolDisabled, say(&DISABLED)), Arc::new(arguments));
+        return refuse(
+            CallError::new(ErrorKind::ToolDisabled, say(&DISABLED)),
+            Arc::new(arguments),
+            Vec::new(),
+        );
     }
     if let Err(error) = check_options(options) {
-        return refuse(error, Arc::new(arguments));
+        return refuse(error, Arc::new(arguments), Vec::new());
     }
     let binding = options.binding.as_deref();
     let Admitted { arguments, coerced } = match entry.input.admit(arguments, binding, options.validation) {
         Ok(admitted) => admitted,
-        Err(refused) => return refuse(refused.error, Arc::new(refused.arguments)),
+        Err(refused) => return refuse(refused.error, Arc::new(refused.arguments), refused.coerced),
     };
     let bound = binding.and_then(|binding| binding.policy).unwrap_or_default();
     let denied = match spec.policy.unwrap_or_default().stricter(bound) {
@@ -65,7 +70,7 @@ pub(crate) fn admit(
         Policy::Block => Some(&BLOCKED),
     };
     if let Some(template) = denied {
-        return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.shared());
+        return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.shared(), coerced);
     }
     Ok(AdmittedCall { entry, arguments, coerced })
 }

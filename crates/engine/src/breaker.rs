@@ -3,21 +3,26 @@
 //! One circuit per key that a kind gives, within a space and within this process.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::{BreakerKey, CallError, ErrorKind, Message, SpaceId};
 use serde::Serialize;
 use tokio::time::Instant;
 
+use crate::lock::lock;
+
 haft_core::templates! {
     OPEN = "breaker.open",
         "{key} failed too often and is left alone; it is tried again in {seconds} s",
-        "{key} 连续失败，已暂停访问；{seconds} 秒后会再次尝试";
+        "{key} 失败次数过多，已暂停访问；{seconds} 秒后会再次尝试";
 }
 
-/// Circuits that are closed and quiet are forgotten when there are more than this.
+/// Circuits that nobody has used for a while are forgotten when there are more than this …
 const REMEMBERED: usize = 4096;
+
+/// … but they are looked through only so often.
+const TIDYING: Duration = Duration::from_secs(1);
 
 /// The window in which calls are counted is cut into so many slices.
 const SLICES: usize = 12;
@@ -68,7 +73,13 @@ type Key = (SpaceId, BreakerKey);
 /// All circuits of this process.
 pub(crate) struct Breakers {
     settings: BreakerSettings,
-    circuits: Mutex<HashMap<Key, Arc<Mutex<Counts>>>>,
+    circuits: Mutex<Circuits>,
+}
+
+#[derive(Default)]
+struct Circuits {
+    by_key: HashMap<Key, Arc<Mutex<Counts>>>,
+    tidied: Option<Instant>,
 }
 
 impl Breakers {
@@ -78,18 +89,23 @@ impl Breakers {
 
     pub(crate) fn circuit(&self, space: SpaceId, key: BreakerKey, now: Instant) -> Breaker {
         let mut circuits = lock(&self.circuits);
-        if circuits.len() > REMEMBERED {
-            let window = self.settings.window;
-            circuits.retain(|_, counts| Arc::strong_count(counts) > 1 || !lock(counts).is_quiet(now, window));
+        let due = circuits.tidied.is_none_or(|tidied| now.saturating_duration_since(tidied) >= TIDYING);
+        if circuits.by_key.len() > REMEMBERED && due {
+            circuits.tidied = Some(now);
+            let idle = self.settings.window.max(self.settings.open_for) * 2;
+            circuits
+                .by_key
+                .retain(|_, counts| Arc::strong_count(counts) > 1 || !lock(counts).is_idle(now, idle));
         }
-        let counts =
-            circuits.entry((space, key.clone())).or_insert_with(|| Arc::new(Mutex::new(Counts::new(now))));
+        let counts = circuits.by_key.entry((space, key.clone()));
+        let counts = counts.or_insert_with(|| Arc::new(Mutex::new(Counts::new(now))));
         Breaker { settings: self.settings, key, counts: counts.clone() }
     }
 
     pub(crate) fn list(&self, space: SpaceId, now: Instant) -> Vec<Circuit> {
         let circuits = lock(&self.circuits);
         let mut listed: Vec<Circuit> = circuits
+            .by_key
             .iter()
             .filter(|((owner, _), _)| *owner == space)
             .map(|((_, key), counts)| {
@@ -108,8 +124,8 @@ impl Breakers {
     /// Closes a circuit; false when there is none of that key.
     pub(crate) fn reset(&self, space: SpaceId, key: &BreakerKey, now: Instant) -> bool {
         let circuits = lock(&self.circuits);
-        let Some(counts) = circuits.get(&(space, key.clone())) else { return false };
-        *lock(counts) = Counts::new(now);
+        let Some(counts) = circuits.by_key.get(&(space, key.clone())) else { return false };
+        lock(counts).close(now);
         true
     }
 }
@@ -145,7 +161,10 @@ impl Breaker {
             // Another call took the trial between the check and here.
             Phase::Trial { .. } => return Err(self.refusal(Duration::from_secs(1))),
         };
-        Ok(Pass { settings: self.settings, counts: self.counts.clone(), trial, open: true })
+        if trial {
+            counts.era += 1;
+        }
+        Ok(Pass { settings: self.settings, counts: self.counts.clone(), era: counts.era, trial, open: true })
     }
 
     fn refusal(&self, pause: Duration) -> CallError {
@@ -159,6 +178,8 @@ impl Breaker {
 pub(crate) struct Pass {
     settings: BreakerSettings,
     counts: Arc<Mutex<Counts>>,
+    /// What began before the circuit last opened or closed has no say in what comes after.
+    era: u64,
     trial: bool,
     open: bool,
 }
@@ -170,14 +191,18 @@ impl Pass {
         self.open = false;
         let failed = error.is_some_and(ErrorKind::is_upstream_failure);
         let mut counts = lock(&self.counts);
+        if counts.era != self.era {
+            return;
+        }
         if self.trial && !failed {
-            *counts = Counts::new(now);
+            counts.close(now);
         }
         counts.count(failed, now, self.settings.window);
-        let trips = self.trial && failed
+        let trips = self.trial
             || counts.in_a_row >= self.settings.failures_in_a_row
             || counts.mostly_failed(self.settings.least_calls);
         if failed && trips {
+            counts.era += 1;
             counts.phase = Phase::Open { until: now + self.settings.open_for };
         }
     }
@@ -187,7 +212,9 @@ impl Drop for Pass {
     fn drop(&mut self) {
         if self.open && self.trial {
             let mut counts = lock(&self.counts);
-            if let Phase::Trial { opened_until } = counts.phase {
+            if let Phase::Trial { opened_until } = counts.phase
+                && counts.era == self.era
+            {
                 counts.phase = Phase::Open { until: opened_until };
             }
         }
@@ -196,6 +223,8 @@ impl Drop for Pass {
 
 struct Counts {
     phase: Phase,
+    /// Counts how often the circuit opened, was tried and closed.
+    era: u64,
     in_a_row: u32,
     slices: [Slice; SLICES],
     newest: usize,
@@ -223,11 +252,17 @@ impl Counts {
     fn new(now: Instant) -> Self {
         Self {
             phase: Phase::Closed,
+            era: 0,
             in_a_row: 0,
             slices: [Slice::default(); SLICES],
             newest: 0,
             newest_since: now,
         }
+    }
+
+    /// Starts counting from nothing.
+    fn close(&mut self, now: Instant) {
+        *self = Self { era: self.era + 1, ..Self::new(now) };
     }
 
     fn state(&self, now: Instant) -> CircuitState {
@@ -239,7 +274,7 @@ impl Counts {
     }
 
     fn count(&mut self, failed: bool, now: Instant, window: Duration) {
-        let slice = window / SLICES as u32;
+        let slice = (window / SLICES as u32).max(Duration::from_millis(1));
         let mut steps = 0;
         while now.saturating_duration_since(self.newest_since) >= slice {
             self.newest_since += slice;
@@ -262,13 +297,9 @@ impl Counts {
         calls >= least_calls && failures * 2 > calls
     }
 
-    fn is_quiet(&self, now: Instant, window: Duration) -> bool {
-        matches!(self.phase, Phase::Closed) && now.saturating_duration_since(self.newest_since) > window
+    fn is_idle(&self, now: Instant, idle: Duration) -> bool {
+        now.saturating_duration_since(self.newest_since) > idle
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -396,6 +427,21 @@ mod tests {
     }
 
     #[test]
+    fn what_began_before_the_circuit_opened_has_no_say_after_it() {
+        let bench = Bench::new();
+        let late: Vec<Pass> = (0..3).map(|_| bench.breaker().enter(bench.at(0.0)).expect("closed")).collect();
+        for _ in 0..5 {
+            bench.call(0.0, SERVER).expect("closed");
+        }
+        let trial = bench.breaker().enter(bench.at(31.0)).expect("the trial");
+        for pass in late {
+            pass.ended(SERVER, bench.at(31.0));
+        }
+        trial.ended(None, bench.at(32.0));
+        bench.call(32.0, None).expect("the trial closed it");
+    }
+
+    #[test]
     fn spaces_do_not_share_circuits_and_an_operator_can_close_one() {
         let bench = Bench::new();
         for _ in 0..5 {
@@ -421,6 +467,6 @@ mod tests {
             let breaker = bench.breakers.circuit(Bench::space(), BreakerKey::new(n.to_string()), now);
             breaker.enter(now).expect("closed").ended(None, now);
         }
-        assert!(lock(&bench.breakers.circuits).len() <= REMEMBERED + 1);
+        assert!(lock(&bench.breakers.circuits).by_key.len() <= REMEMBERED + 1);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use haft_core::Kind;
 use haft_core::call::ProgressSink;
+use tokio_util::sync::CancellationToken;
 
 use crate::breaker::{BreakerSettings, Breakers};
 use crate::cache::AnswerCache;
@@ -70,7 +71,7 @@ impl Builder {
         self
     }
 
-    /// Records every call into a sink.
+    /// Records every call into a sink. The writer runs on the runtime of the first call and ends with it.
     pub fn sink(self, sink: Arc<dyn CallSink>) -> Self {
         self.sink_of(sink, RECORDS_WAITING)
     }
@@ -94,6 +95,7 @@ impl Builder {
             events,
             recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting)),
             local: local_caller(),
+            stop: CancellationToken::new(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_core::{Arguments, CallError, SpaceId, ToolId};
+use haft_core::{Arguments, CallError, SpaceId};
 use moka::Expiry;
 use moka::future::Cache;
 use serde_json::Value;
@@ -12,16 +12,16 @@ use serde_json::Value;
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct CallKey {
     space: SpaceId,
-    tool: ToolId,
-    version: u64,
+    /// Which entry of the catalogue: another version, or another tool of the same name, is another one.
+    entry: u64,
     arguments: String,
 }
 
 impl CallKey {
-    pub(crate) fn new(space: SpaceId, tool: ToolId, version: u64, arguments: &Arguments) -> Self {
+    pub(crate) fn new(space: SpaceId, entry: u64, arguments: &Arguments) -> Self {
         let mut text = String::new();
         write_canonical(arguments.as_value(), &mut text);
-        Self { space, tool, version, arguments: text }
+        Self { space, entry, arguments: text }
     }
 }
 
@@ -40,6 +40,16 @@ impl AnswerCache {
             u32::try_from(key.arguments.len() + weight(&kept.data)).unwrap_or(u32::MAX)
         };
         Self(Cache::builder().max_capacity(bytes).weigher(weigh).expire_after(ByTtl).build())
+    }
+
+    /// The kept answer, if there is one.
+    pub(crate) async fn get(&self, key: &CallKey) -> Option<Arc<Value>> {
+        self.0.get(key).await.map(|kept| kept.data)
+    }
+
+    /// Keeps an answer.
+    pub(crate) async fn keep(&self, key: CallKey, ttl: Duration, data: Arc<Value>) {
+        self.0.insert(key, Kept { data, ttl }).await;
     }
 
     /// The kept answer and true, or what `make` answers and false. Of equal calls at

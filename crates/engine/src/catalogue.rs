@@ -4,7 +4,8 @@
 //! the more tools there are; many at once are one change.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use haft_core::nearest::nearest;
@@ -15,6 +16,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::bulkhead::Bulkhead;
+use crate::lock::lock;
 use crate::prepare::PreparedTool;
 use crate::rate::Limiter;
 
@@ -33,8 +35,12 @@ haft_core::templates! {
         "没有名为 {name} 的工具；是否想用 {near}？";
 }
 
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+
 /// One tool, ready to be called.
 pub(crate) struct Entry {
+    /// Never the same for two entries of this process.
+    pub(crate) number: u64,
     pub(crate) version: Arc<ToolVersion>,
     pub(crate) name: Arc<str>,
     pub(crate) input: ToolSchema,
@@ -58,6 +64,7 @@ impl Entry {
             same.and_then(|entry| entry.bulkhead.clone()).unwrap_or_else(|| Arc::new(Bulkhead::new(limit)))
         });
         Self {
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             name: version.spec.name.as_str().into(),
             version: Arc::new(version),
             input: tool.input,
@@ -139,6 +146,7 @@ impl Catalogue {
     pub(crate) fn unknown(&self, space: SpaceId, name: &str) -> CallError {
         let tools = self.list(space);
         let near = nearest(name, tools.iter().map(|tool| tool.spec.name.as_str()), 3);
+        let name = shown(name);
         let message = match near.as_slice() {
             [] => Message::new(&NOT_FOUND).with("name", name),
             near => Message::new(&NOT_FOUND_NEAR).with("name", name).with("near", near.join(", ")),
@@ -151,12 +159,16 @@ impl Catalogue {
         &self,
         tools: Vec<(ToolVersion, PreparedTool)>,
     ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = lock(&self.writing);
         let mut layer = Layer::clone(&self.shared.load());
         let mut added = Vec::with_capacity(tools.len());
         for (version, tool) in tools {
-            if layer.by_name.contains_key(&version.spec.name) {
-                return Err(name_taken(&version.spec.name));
+            // A name that a space uses already would hide that space's tool from it.
+            let name = &version.spec.name;
+            let taken = layer.by_name.contains_key(name)
+                || self.spaces.load().values().any(|space| space.by_name.contains_key(name));
+            if taken {
+                return Err(name_taken(name));
             }
             let entry = Arc::new(Entry::new(version, tool, None));
             added.push(entry.version.clone());
@@ -167,7 +179,7 @@ impl Catalogue {
     }
 
     pub(crate) fn remove_shared(&self, name: &str) -> Option<Arc<ToolVersion>> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = lock(&self.writing);
         let mut layer = Layer::clone(&self.shared.load());
         let id = layer.find(name)?.version.id.clone();
         let removed = layer.remove(&id)?;
@@ -183,7 +195,7 @@ impl Catalogue {
         tool: PreparedTool,
         expected: Expected,
     ) -> Result<Arc<ToolVersion>, CallError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = lock(&self.writing);
         let before = self.check_put(space, &version, expected)?;
         let entry = Arc::new(Entry::new(version, tool, before.as_deref()));
         let put = entry.version.clone();
@@ -223,7 +235,7 @@ impl Catalogue {
         id: &ToolId,
         expected: Option<u64>,
     ) -> Result<Arc<ToolVersion>, CallError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = lock(&self.writing);
         let mut layer = self.layer(space);
         let Some(removed) = layer.remove(id) else {
             return Err(self.unknown(space, &id.to_string()));
@@ -261,4 +273,14 @@ fn check_version(entry: &Entry, expected: u64) -> Result<(), CallError> {
 fn name_taken(name: &ToolName) -> CallError {
     CallError::new(ErrorKind::Conflict, Message::new(&NAME_TAKEN).with("name", name))
         .detail("name", name.as_str())
+}
+
+/// What a caller took for a tool's name, fit to be shown: short, and on one line.
+pub(crate) fn shown(name: &str) -> String {
+    let plain = |character: char| if character.is_control() { '\u{fffd}' } else { character };
+    let mut shown: String = name.chars().take(64).map(plain).collect();
+    if name.chars().nth(64).is_some() {
+        shown.push('…');
+    }
+    shown
 }

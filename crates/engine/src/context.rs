@@ -3,12 +3,15 @@
 //! Listeners hear of every result. One that fails or panics is logged and stops nobody.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use haft_core::{CallId, ToolExecutionResult, ToolName, ToolSpec};
+use haft_core::schema::any_arguments;
+use haft_core::{CallId, Locale, ToolExecutionResult, ToolName, ToolSpec};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::lock::lock;
 
 /// A tool as the conversation knows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,10 +31,7 @@ impl From<&ToolSpec> for ToolDefinition {
         Self {
             name: spec.name.clone(),
             description: spec.description.clone(),
-            parameters: spec
-                .input_schema
-                .clone()
-                .unwrap_or_else(|| json!({"type": "object", "properties": {}})),
+            parameters: spec.input_schema.clone().unwrap_or_else(any_arguments),
             output_schema: spec.output_schema.clone(),
             run_async: spec.run_async,
         }
@@ -139,12 +139,12 @@ impl ToolCallContext {
         }
     }
 
-    /// The context as it is shown: `{toolDefinitions, toolCalls, toolResults}`.
-    pub fn to_json(&self) -> Value {
+    /// The context as it is shown, in words of one language: `{toolDefinitions, toolCalls, toolResults}`.
+    pub fn to_json(&self, locale: Locale) -> Value {
         let known = lock(&self.known);
         let results = known.results.iter().map(|(step, at, result)| {
             let (mut row, status) = match result {
-                ToolCallResult::Done(result) => (json!(result), "done"),
+                ToolCallResult::Done(result) => (json!(result.localized(locale)), "done"),
                 ToolCallResult::Pending { call_id, tool_name, task_id } => {
                     (json!({"callId": call_id, "toolName": tool_name, "taskId": task_id}), "pending")
                 }
@@ -160,8 +160,4 @@ impl ToolCallContext {
             "toolResults": results.collect::<Vec<_>>(),
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -118,7 +118,7 @@ impl Events {
 }
 
 impl ProgressSink for Events {
-    fn progress(&self, call: &CallInfo, progress: Progress) {
+    fn progress(&self, call: &CallInfo, attempt: u32, progress: Progress) {
         self.publish(|| CallEvent {
             stage: Stage::Progress(progress),
             call_id: call.call_id.clone(),
@@ -126,7 +126,7 @@ impl ProgressSink for Events {
             space: call.space,
             agent: call.agent,
             conversation: call.conversation,
-            attempt: 1,
+            attempt,
             at: now(),
         });
     }

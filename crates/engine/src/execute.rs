@@ -6,16 +6,22 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_core::call::{CallInfo, ProgressSink};
-use haft_core::{CallContext, CallError, Effect, ErrorKind, Message, RetryPolicy, ToolOutput};
+use haft_core::{
+    CallContext, CallError, CallOptions, Effect, ErrorKind, Message, RetryPolicy, ToolOutput, ToolSpec,
+};
 use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::admit::AdmittedCall;
 use crate::breaker::Breaker;
-use crate::cache::CallKey;
+use crate::cache::{AnswerCache, CallKey};
 use crate::flight::Flight;
 use crate::service::Inner;
+
+/// No call takes longer, whatever a definition or an upstream says.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 haft_core::templates! {
     TIMED_OUT = "call.timedOut",
@@ -29,90 +35,144 @@ haft_core::templates! {
         "{tool} 意外中止：{reason}";
 }
 
-/// Runs an admitted call. Answers the data, and whether it was kept from an earlier call.
+/// An answer, and whether it was kept from an earlier call.
+pub(crate) type Answered = (Arc<Value>, bool);
+
+/// Runs an admitted call, until it is done or cancelled.
 pub(crate) async fn execute(
     engine: &Inner,
     call: &AdmittedCall,
     flight: &mut Flight<'_>,
-) -> Result<(Arc<Value>, bool), CallError> {
-    let options = flight.options();
-    // Ends with this function, however that comes about, so that the tool's code
-    // learns that nobody waits any more.
-    let cancel = match &options.cancel {
-        Some(outer) => outer.child_token(),
-        None => CancellationToken::new(),
-    };
-    let _ends = cancel.clone().drop_guard();
-    let work = cached_or_made(engine, call, flight, &cancel);
+) -> Result<Answered, CallError> {
+    let cancelled = || CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED));
+    let outer = flight.options().cancel.clone();
+    if outer.as_ref().is_some_and(|token| token.is_cancelled()) || engine.stop.is_cancelled() {
+        return Err(cancelled());
+    }
+    // The work first: what is done at once is not worth waiting for anything else.
     tokio::select! {
         biased;
-        () = cancel.cancelled(), if options.cancel.is_some() => {
-            Err(CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED)))
-        }
-        outcome = work => outcome,
+        outcome = answer(engine, call, flight) => outcome,
+        () = cancellation(outer.as_ref()) => Err(cancelled()),
+        () = engine.stop.cancelled() => Err(cancelled()),
     }
 }
 
-async fn cached_or_made(
+/// Ends when the caller cancels; never, when it cannot.
+async fn cancellation(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Answers from the cache, or makes the call: alone, or as one flight for all equal calls.
+async fn answer(engine: &Inner, call: &AdmittedCall, flight: &mut Flight<'_>) -> Result<Answered, CallError> {
+    let spec = &call.entry.version.spec;
+    let times = Times::of(spec, flight.options());
+    let ttl = Duration::from_secs(spec.cache_ttl);
+    let cached = engine.cache.as_ref().filter(|_| !ttl.is_zero() && call.entry.effect == Effect::Read);
+    let Some(cache) = cached else {
+        let breaker = pass_limits(engine, call, flight)?;
+        return make(engine, call, flight, breaker, times).await.map(|data| (data, false));
+    };
+    let key = CallKey::new(flight.caller().space, call.entry.number, &call.arguments);
+    if let Some(data) = cache.get(&key).await {
+        return Ok((data, true));
+    }
+    // What counts against one caller is counted before it joins others.
+    let breaker = pass_limits(engine, call, flight)?;
+    if times.are_the_calls_own {
+        return make_and_keep(engine, call, flight, breaker, times, (cache, key, ttl)).await;
+    }
+    let shared = cache.get_or_make(key, ttl, make(engine, call, flight, breaker, times));
+    timeout_at(times.deadline, shared).await.unwrap_or_else(|_| Err(timed_out(spec, times.total)))
+}
+
+/// A call with times of its own is no measure for others: it makes its answer alone.
+async fn make_and_keep(
     engine: &Inner,
     call: &AdmittedCall,
     flight: &mut Flight<'_>,
-    cancel: &CancellationToken,
-) -> Result<(Arc<Value>, bool), CallError> {
-    let version = &call.entry.version;
-    match &engine.cache {
-        Some(cache) if version.spec.cache_ttl > 0 && call.entry.effect == Effect::Read => {
-            let space = flight.caller().space;
-            let key = CallKey::new(space, version.id.clone(), version.version, &call.arguments);
-            let ttl = Duration::from_secs(version.spec.cache_ttl);
-            cache.get_or_make(key, ttl, make(engine, call, flight, cancel)).await
+    breaker: Option<Breaker>,
+    times: Times,
+    (cache, key, ttl): (&AnswerCache, CallKey, Duration),
+) -> Result<Answered, CallError> {
+    let data = make(engine, call, flight, breaker, times).await?;
+    cache.keep(key, ttl, data.clone()).await;
+    Ok((data, false))
+}
+
+/// How long the call may take.
+#[derive(Clone, Copy)]
+struct Times {
+    attempt: Duration,
+    total: Duration,
+    deadline: Instant,
+    /// The caller asked for them, or for other retries.
+    are_the_calls_own: bool,
+    /// An attempt has less than the tool itself gives: it says nothing of the upstream that it ends.
+    are_short: bool,
+}
+
+impl Times {
+    fn of(spec: &ToolSpec, options: &CallOptions) -> Self {
+        let own = Duration::from_millis(spec.timeout);
+        let attempt = options.timeout.unwrap_or(own).min(LONGEST);
+        let total =
+            Duration::from_millis(spec.total_timeout).max(options.timeout.unwrap_or_default()).min(LONGEST);
+        Self {
+            attempt,
+            total,
+            deadline: Instant::now() + total,
+            are_the_calls_own: options.timeout.or(options.retry_delay).is_some() || options.retries.is_some(),
+            are_short: attempt < own,
         }
-        _ => make(engine, call, flight, cancel).await.map(|data| (data, false)),
     }
 }
 
-/// Passes the limits and makes attempts until one succeeds or no more are due.
+/// The breaker lets the call try, and the caller has calls left.
+fn pass_limits(
+    engine: &Inner,
+    call: &AdmittedCall,
+    flight: &Flight<'_>,
+) -> Result<Option<Breaker>, CallError> {
+    let (entry, caller, now) = (&call.entry, flight.caller(), Instant::now());
+    let breaker = engine.breakers.as_ref().and_then(|breakers| {
+        let key = entry.prepared.breaker_key(&call.arguments)?;
+        Some(breakers.circuit(caller.space, key, now))
+    });
+    if let Some(breaker) = &breaker {
+        breaker.check(now)?;
+    }
+    if let Some(limiter) = entry.limiter.as_ref().filter(|_| engine.limits_on) {
+        limiter.take(&entry.version.spec.name, caller.user, now)?;
+    }
+    Ok(breaker)
+}
+
+/// Takes a place and makes attempts until one succeeds or no more are due.
 async fn make(
     engine: &Inner,
     call: &AdmittedCall,
     flight: &mut Flight<'_>,
-    cancel: &CancellationToken,
+    breaker: Option<Breaker>,
+    times: Times,
 ) -> Result<Arc<Value>, CallError> {
     let entry = &call.entry;
     let spec = &entry.version.spec;
-    let (caller, options) = (flight.caller(), flight.options());
-    let start = Instant::now();
-    let attempt_time = options.timeout.unwrap_or(Duration::from_millis(spec.timeout));
-    let total_time = Duration::from_millis(spec.total_timeout).max(options.timeout.unwrap_or_default());
-    let deadline = start + total_time;
-
-    let breaker = engine.breakers.as_ref().and_then(|breakers| {
-        let key = entry.prepared.breaker_key(&call.arguments)?;
-        Some(breakers.circuit(caller.space, key, start))
-    });
-    if let Some(breaker) = &breaker {
-        breaker.check(start)?;
-    }
-    let limits = engine.limits_on;
-    if let Some(limiter) = entry.limiter.as_ref().filter(|_| limits) {
-        limiter.take(&spec.name, caller.user, start)?;
-    }
-    let _place = match entry.bulkhead.as_ref().filter(|_| limits) {
-        Some(bulkhead) => Some(bulkhead.enter(&spec.name, deadline).await?),
+    let place = match entry.bulkhead.as_ref().filter(|_| engine.limits_on) {
+        Some(bulkhead) => Some(bulkhead.enter(&spec.name, times.deadline).await?),
         None => None,
     };
-
-    let mut context = context(engine.progress.clone(), call, flight, cancel.clone(), deadline);
-    let retry = RetryPolicy::new(
-        entry.effect,
-        options.retries.or(spec.retry_count),
-        options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay)),
-    );
+    let options = flight.options();
+    let mut context = context(engine.progress.clone(), call, flight, place, times.deadline);
+    let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
+    let retry = RetryPolicy::new(entry.effect, spec.retry_count, options.retries, first_pause);
     let mut pauses = retry.pauses();
     loop {
         flight.attempting(context.attempt());
-        let attempt = Attempt { call, context: &context, time: attempt_time, deadline };
-        let error = match attempt.make(breaker.as_ref()).await {
+        let error = match attempt(call, &context, breaker.as_ref(), times).await {
             Ok(output) => return Ok(Arc::new(output.data)),
             Err(error) => error,
         };
@@ -121,9 +181,10 @@ async fn make(
         }
         let Some(pause) = pauses.next() else { return Err(error) };
         let jittered = pause.mul_f64(fastrand::f64());
-        let pause = jittered.max(error.pause_asked_for().unwrap_or_default());
-        let open = breaker.as_ref().is_some_and(|breaker| breaker.check(Instant::now() + pause).is_err());
-        if open || Instant::now() + pause >= deadline {
+        let pause = jittered.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST);
+        let next = Instant::now() + pause;
+        let open = breaker.as_ref().is_some_and(|breaker| breaker.check(next).is_err());
+        if open || next >= times.deadline {
             return Err(error);
         }
         flight.retrying(error.kind(), pause);
@@ -132,42 +193,45 @@ async fn make(
     }
 }
 
-struct Attempt<'a> {
-    call: &'a AdmittedCall,
-    context: &'a CallContext,
-    time: Duration,
-    deadline: Instant,
+/// One attempt: let through by the breaker, and counted by it.
+async fn attempt(
+    call: &AdmittedCall,
+    context: &CallContext,
+    breaker: Option<&Breaker>,
+    times: Times,
+) -> Result<ToolOutput, CallError> {
+    let pass = breaker.map(|breaker| breaker.enter(Instant::now())).transpose()?;
+    // The tool's code learns that nobody waits for this attempt any more, however it ends.
+    let _ends = context.cancellation().clone().drop_guard();
+    let outcome = run(call, context, times).await;
+    if let Some(pass) = pass {
+        let error = outcome.as_ref().err().map(CallError::kind);
+        let impatience = error == Some(ErrorKind::Timeout) && times.are_short;
+        if !impatience {
+            pass.ended(error, Instant::now());
+        }
+    }
+    outcome
 }
 
-impl Attempt<'_> {
-    async fn make(&self, breaker: Option<&Breaker>) -> Result<ToolOutput, CallError> {
-        let pass = breaker.map(|breaker| breaker.enter(Instant::now())).transpose()?;
-        let outcome = self.run().await;
-        if let Some(pass) = pass {
-            pass.ended(outcome.as_ref().err().map(CallError::kind), Instant::now());
+async fn run(call: &AdmittedCall, context: &CallContext, times: Times) -> Result<ToolOutput, CallError> {
+    let entry = &call.entry;
+    let start = Instant::now();
+    let until = (start + times.attempt).min(times.deadline);
+    let work = AssertUnwindSafe(async { entry.prepared.run(&call.arguments, context).await });
+    match timeout_at(until, work.catch_unwind()).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(panic)) => {
+            let message = Message::new(&PANICKED).with("tool", &entry.name).with("reason", reason(&*panic));
+            Err(CallError::new(ErrorKind::Execution, message))
         }
-        outcome
+        Err(_) => Err(timed_out(&entry.version.spec, until - start)),
     }
+}
 
-    async fn run(&self) -> Result<ToolOutput, CallError> {
-        let entry = &self.call.entry;
-        let start = Instant::now();
-        let until = (start + self.time).min(self.deadline);
-        let work = AssertUnwindSafe(async { entry.prepared.run(&self.call.arguments, self.context).await });
-        match timeout_at(until, work.catch_unwind()).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(panic)) => {
-                let message =
-                    Message::new(&PANICKED).with("tool", &entry.name).with("reason", reason(&*panic));
-                Err(CallError::new(ErrorKind::Execution, message))
-            }
-            Err(_) => {
-                let time = (until - start).as_millis();
-                let message = Message::new(&TIMED_OUT).with("tool", &entry.name).with("milliseconds", time);
-                Err(CallError::new(ErrorKind::Timeout, message))
-            }
-        }
-    }
+fn timed_out(spec: &ToolSpec, time: Duration) -> CallError {
+    let message = Message::new(&TIMED_OUT).with("tool", &spec.name).with("milliseconds", time.as_millis());
+    CallError::new(ErrorKind::Timeout, message)
 }
 
 /// What a panic said.
@@ -177,11 +241,11 @@ fn reason(panic: &(dyn std::any::Any + Send)) -> &str {
 }
 
 /// What the tool's code gets to know of a call.
-pub(crate) fn context(
+fn context(
     progress: Option<Arc<dyn ProgressSink>>,
     call: &AdmittedCall,
     flight: &Flight<'_>,
-    cancel: CancellationToken,
+    place: Option<OwnedSemaphorePermit>,
     deadline: Instant,
 ) -> CallContext {
     let (caller, options) = (flight.caller(), flight.options());
@@ -194,14 +258,14 @@ pub(crate) fn context(
         conversation: options.conversation,
         locale: caller.locale,
         deadline: deadline.into_std(),
-        cancel,
         progress,
+        place: place.map(|place| Box::new(place) as Box<dyn std::any::Any + Send + Sync>),
     })
 }
 
 /// What a call would do, for a dry run.
 pub(crate) fn preview(call: &AdmittedCall, flight: &Flight<'_>) -> Value {
-    let context = context(None, call, flight, CancellationToken::new(), Instant::now());
+    let context = context(None, call, flight, None, Instant::now());
     let shown = call.entry.prepared.preview(&call.arguments, &context);
     shown.unwrap_or_else(
         || json!({"tool": call.entry.version.spec.name, "arguments": call.arguments.as_value()}),

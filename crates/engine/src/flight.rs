@@ -3,16 +3,29 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message, ToolExecutionResult};
+use haft_core::error::ROOT;
+use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message, ToolExecutionResult, Violation};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::admit::AdmittedCall;
-use crate::catalogue::Entry;
+use crate::catalogue::{Entry, shown};
 use crate::clock::now;
 use crate::events::{CallEvent, Events, Stage};
 use crate::execute;
 use crate::record::{CallRecord, Place};
+
+haft_core::templates! {
+    FAILED = "call.failed",
+        "the engine failed in the middle of the call",
+        "引擎在调用过程中出现故障";
+    NOT_CHECKED = "call.resultNotChecked",
+        "the result is too large to be checked against its schema",
+        "结果过大，未按模式校验";
+}
+
+/// Checks of more steps would hold up other calls on the same thread.
+pub(crate) const HEAVY: u64 = 1_000_000;
 
 /// A call under way. Dropped before it lands, it counts as cancelled by a caller who went away.
 pub(crate) struct Flight<'a> {
@@ -48,7 +61,7 @@ impl<'a> Flight<'a> {
             events,
             place,
             call_id: options.call_id.clone().unwrap_or_else(|| CallId::from(uuid::Uuid::now_v7())),
-            tool_name: entry.as_ref().map_or_else(|| tool.into(), |entry| entry.name.clone()),
+            tool_name: entry.as_ref().map_or_else(|| shown(tool).into(), |entry| entry.name.clone()),
             entry,
             arguments: None,
             coerced: Vec::new(),
@@ -78,8 +91,9 @@ impl<'a> Flight<'a> {
         self.arguments = Some(call.arguments.shared());
     }
 
-    pub(crate) fn refused(&mut self, arguments: Arc<Value>) {
+    pub(crate) fn refused(&mut self, arguments: Arc<Value>, coerced: Vec<String>) {
         self.arguments = Some(arguments);
+        self.coerced = coerced;
     }
 
     pub(crate) fn attempting(&mut self, attempt: u32) {
@@ -146,13 +160,13 @@ impl<'a> Flight<'a> {
     }
 
     /// A result that is not as promised still goes through; the record says so.
-    fn warnings(&self, outcome: &Result<Arc<Value>, CallError>) -> Vec<String> {
+    fn warnings(&self, outcome: &Result<Arc<Value>, CallError>) -> Vec<Violation> {
         let schema = self.entry.as_ref().and_then(|entry| entry.output.as_ref());
         match (schema, outcome) {
-            (Some(schema), Ok(data)) => {
-                let violations = schema.violations(data).into_iter();
-                violations.map(|violation| format!("{}: {}", violation.path, violation.message)).collect()
+            (Some(schema), Ok(data)) if schema.steps(data) > HEAVY => {
+                vec![Violation::new(ROOT, Message::new(&NOT_CHECKED))]
             }
+            (Some(schema), Ok(data)) => schema.violations(data),
             _ => Vec::new(),
         }
     }
@@ -175,8 +189,12 @@ impl<'a> Flight<'a> {
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
         if !self.landed {
-            let gone = CallError::new(ErrorKind::Cancelled, Message::new(&execute::CANCELLED));
-            self.finish(&Err(gone), false);
+            let (kind, template) = if std::thread::panicking() {
+                (ErrorKind::Internal, &FAILED)
+            } else {
+                (ErrorKind::Cancelled, &execute::CANCELLED)
+            };
+            self.finish(&Err(CallError::new(kind, Message::new(template))), false);
         }
     }
 }

@@ -38,6 +38,7 @@ pub mod context;
 mod events;
 mod execute;
 mod flight;
+mod lock;
 mod mock;
 mod native;
 mod prepare;
@@ -72,6 +73,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         bulkhead::TEMPLATES,
         catalogue::TEMPLATES,
         execute::TEMPLATES,
+        flight::TEMPLATES,
         mock::TEMPLATES,
         prepare::TEMPLATES,
         rate::TEMPLATES,

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::nearest::nearest;
+use haft_core::schema::any_arguments;
 use haft_core::{CallError, Effect, Kind, KindName, Message, Prepared, ToolSchema, ToolSpec, Violation};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 haft_core::templates! {
     UNKNOWN_KIND = "tool.unknownKind",
@@ -54,8 +55,7 @@ impl Kinds {
         };
         if spec.input_schema.is_none() {
             let generated = prepared.as_ref().and_then(|prepared| prepared.input_schema());
-            spec.input_schema =
-                Some(generated.unwrap_or_else(|| json!({"type": "object", "properties": {}})));
+            spec.input_schema = Some(generated.unwrap_or_else(any_arguments));
         }
         let input = spec.input_schema.as_ref().map(ToolSchema::of_arguments);
         let input = keep(input.transpose(), "inputSchema", &mut violations);

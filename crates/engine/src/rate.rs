@@ -1,12 +1,14 @@
 //! Rate limits: how many calls one user may make of one tool, within this process.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use haft_core::tool::RateLimit;
 use haft_core::{CallError, ErrorKind, Message, ToolName, UserId};
 use tokio::time::Instant;
+
+use crate::lock::lock;
 
 haft_core::templates! {
     LIMITED = "rate.limited",
@@ -35,7 +37,7 @@ impl Limiter {
 
     /// Counts one call, or says when the next one may be made.
     pub(crate) fn take(&self, tool: &ToolName, user: Option<UserId>, now: Instant) -> Result<(), CallError> {
-        let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clocks = lock(&self.clocks);
         if clocks.len() > REMEMBERED {
             clocks.retain(|_, clock| *clock > now);
         }

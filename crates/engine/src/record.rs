@@ -3,10 +3,13 @@
 //! A place for the record is kept before the call runs, so that no call ever
 //! runs unrecorded: when the sink cannot follow, calls are refused instead.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use futures_util::FutureExt;
+use haft_core::Violation;
 use haft_core::{
     AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, Message, Source, SpaceId, ToolId,
     UserId,
@@ -17,10 +20,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::lock::lock;
+
 haft_core::templates! {
     FULL = "record.full",
         "the call log cannot keep up, so no call is made unrecorded; try again shortly",
-        "调用日志暂时写不进去，为避免漏记已拒绝调用；请稍后重试";
+        "调用日志写入繁忙，为避免漏记已拒绝此次调用；请稍后重试";
+    CLOSED = "record.closed",
+        "the engine is stopping and takes no more calls",
+        "引擎正在停止，不再接受调用";
 }
 
 /// So many records go to the sink at once, at most.
@@ -48,7 +56,7 @@ pub struct CallRecord {
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
     pub source: Source,
-    /// As they were used: defaults filled in and coerced; as they came when they did not fit.
+    /// With defaults filled in and coerced, as far as they got.
     pub arguments: Arc<Value>,
     pub outcome: Result<Arc<Value>, CallError>,
     pub attempts: u32,
@@ -56,7 +64,7 @@ pub struct CallRecord {
     /// Paths of arguments that were coerced.
     pub coerced: Vec<String>,
     /// How the result differs from the output schema.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Violation>,
     pub duration: Duration,
     pub started_at: Timestamp,
 }
@@ -110,6 +118,11 @@ impl Recorder {
         }
         // Quick calls in a row can keep a runtime of one thread from ever writing; let it, once.
         tokio::task::yield_now().await;
+        if self.closing.is_cancelled() {
+            return Err(
+                CallError::new(ErrorKind::Unavailable, Message::new(&CLOSED)).that_must_not_be_repeated()
+            );
+        }
         self.try_reserve().ok_or_else(|| {
             CallError::new(ErrorKind::Overloaded, Message::new(&FULL)).retry_after(Duration::from_secs(1))
         })
@@ -121,7 +134,7 @@ impl Recorder {
     }
 
     fn start_writer(&self) -> Option<JoinHandle<()>> {
-        let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let receiver = lock(&self.receiver).take()?;
         #[expect(clippy::disallowed_methods, reason = "close() waits for it")]
         Some(tokio::spawn(write_all(self.sink.clone(), receiver, self.closing.clone(), self.gathering)))
     }
@@ -130,8 +143,7 @@ impl Recorder {
     pub(crate) async fn close(&self) {
         self.sender.store(None);
         self.closing.cancel();
-        let writer =
-            self.writer.get().and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writer = self.writer.get().and_then(|slot| lock(slot).take());
         if let Some(writer) = writer {
             let _ = writer.await;
         }
@@ -147,7 +159,7 @@ async fn write_all(
     let mut batch = Vec::with_capacity(BATCH);
     while records.recv_many(&mut batch, BATCH).await > 0 {
         let mut pause = FIRST_PAUSE;
-        while let Err(error) = sink.write(&batch).await {
+        while let Err(error) = write_once(&*sink, &batch).await {
             tracing::warn!(records = batch.len(), %error, "The call log could not be written; trying again");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -160,4 +172,10 @@ async fn write_all(
             }
         }
     }
+}
+
+/// A sink that panics has failed like any other.
+async fn write_once(sink: &dyn CallSink, batch: &[CallRecord]) -> Result<(), SinkError> {
+    let written = AssertUnwindSafe(async { sink.write(batch).await }).catch_unwind().await;
+    written.unwrap_or_else(|_| Err("the sink panicked".into()))
 }

@@ -11,17 +11,18 @@ use haft_core::{
 use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::admit::{AdmittedCall, Refusal, admit};
 use crate::breaker::{Breakers, Circuit};
 use crate::builder::Builder;
 use crate::cache::AnswerCache;
-use crate::catalogue::{Catalogue, Expected};
+use crate::catalogue::{Catalogue, Entry, Expected};
 use crate::clock::now;
 use crate::events::{CallEvent, Events};
 use crate::execute::{execute, preview};
-use crate::flight::Flight;
+use crate::flight::{Flight, HEAVY};
 use crate::prepare::{Kinds, PreparedTool};
 use crate::record::Recorder;
 use crate::tool::Tool;
@@ -40,6 +41,8 @@ pub(crate) struct Inner {
     pub(crate) progress: Option<Arc<dyn ProgressSink>>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) local: Caller,
+    /// Cancelled when calls under way shall end.
+    pub(crate) stop: CancellationToken,
 }
 
 /// A call as it is asked for.
@@ -159,10 +162,10 @@ impl ToolService {
         let entry = self.0.catalogue.find(caller.space, &tool);
         let mut flight = Flight::start(caller, &options, &tool, entry.clone(), events, place);
         let Some(entry) = entry else {
-            flight.refused(Arc::new(arguments));
+            flight.refused(Arc::new(arguments), Vec::new());
             return Ok(flight.land(Err(self.0.catalogue.unknown(caller.space, &tool))));
         };
-        let outcome = match admit(entry, arguments, &options) {
+        let outcome = match admit_anywhere(entry, arguments, &options).await {
             Ok(mut call) => {
                 flight.admitted(&mut call);
                 if dry {
@@ -171,8 +174,8 @@ impl ToolService {
                     execute(&self.0, &call, &mut flight).await
                 }
             }
-            Err(Refusal { error, arguments }) => {
-                flight.refused(arguments);
+            Err(Refusal { error, arguments, coerced }) => {
+                flight.refused(arguments, coerced);
                 Err(error)
             }
         };
@@ -202,12 +205,35 @@ impl ToolService {
         SpaceTools { engine: &self.0, space }
     }
 
+    /// Cancels every call under way, and all that come.
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+    }
+
     /// Takes no more calls and waits until every record of those made is written.
     pub async fn close(&self) {
         if let Some(recorder) = &self.0.recorder {
             recorder.close().await;
         }
     }
+}
+
+/// Admits a call, on a thread of its own when its arguments take long to check.
+async fn admit_anywhere(
+    entry: Arc<Entry>,
+    arguments: Value,
+    options: &CallOptions,
+) -> Result<AdmittedCall, Refusal> {
+    if entry.input.steps(&arguments) <= HEAVY {
+        return admit(entry, arguments, options);
+    }
+    let options = options.clone();
+    let work = tokio::task::spawn_blocking(move || admit(entry, arguments, &options));
+    work.await.unwrap_or_else(|error| {
+        let error =
+            CallError::text(ErrorKind::Internal, "the arguments could not be checked").caused_by(error);
+        Err(Refusal { error, arguments: Arc::default(), coerced: Vec::new() })
+    })
 }
 
 /// One space's view of the catalogue.

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use haft_core::schema::any_arguments;
 use haft_core::{CallContext, CallError, Effect, Policy, Prepared, ToolSpec, tool};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::native::{Answer, Native};
 
 /// A definition in the making: fields, and the function where it is native.
 /// Whether it is a good one is said when it is registered.
 pub struct Tool {
-    fields: Map<String, Value>,
+    definition: Value,
     native: Option<Native>,
 }
 
@@ -23,6 +24,11 @@ impl Tool {
             json!({"name": name, "description": description, "type": kind, "config": config}),
             None,
         )
+    }
+
+    /// A tool of any kind, by its whole definition as JSON, in every form the API takes.
+    pub fn from_json(definition: Value) -> Self {
+        Self::from_fields(definition, None)
     }
 
     /// A Rust function as a tool, sync or async. Its argument type says what the
@@ -65,9 +71,8 @@ impl Tool {
         Self::from_fields(fields, Some(native))
     }
 
-    fn from_fields(fields: Value, native: Option<Native>) -> Self {
-        let fields = if let Value::Object(fields) = fields { fields } else { Map::new() };
-        Self { fields, native }
+    fn from_fields(definition: Value, native: Option<Native>) -> Self {
+        Self { definition, native }
     }
 
     #[must_use]
@@ -154,24 +159,28 @@ impl Tool {
     }
 
     fn set(mut self, field: &str, value: impl Into<Value>) -> Self {
-        self.fields.insert(field.to_owned(), value.into());
+        // What is no object is refused when it is registered, whatever is set on it.
+        if let Value::Object(fields) = &mut self.definition {
+            fields.insert(field.to_owned(), value.into());
+        }
         self
     }
 
     /// The tool as a model is told of it: `{"type": "function", "function": {…}}`.
     pub fn definition(&self) -> Value {
+        let field = |name: &str| self.definition.get(name).cloned();
         json!({
             "type": "function",
             "function": {
-                "name": self.fields.get("name"),
-                "description": self.fields.get("description"),
-                "parameters": self.fields.get("inputSchema"),
+                "name": field("name"),
+                "description": field("description"),
+                "parameters": field("inputSchema").unwrap_or_else(any_arguments),
             },
         })
     }
 
     pub(crate) fn into_parts(self) -> Result<(ToolSpec, Option<Arc<dyn Prepared>>), CallError> {
-        let input = tool::input::parse(Value::Object(self.fields)).map_err(CallError::invalid)?;
+        let input = tool::input::parse(self.definition).map_err(CallError::invalid)?;
         Ok((input.spec, self.native.map(|native| Arc::new(native) as Arc<dyn Prepared>)))
     }
 }
@@ -184,7 +193,7 @@ impl From<ToolSpec> for Tool {
 
 impl std::fmt::Debug for Tool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tool").field("fields", &self.fields).finish_non_exhaustive()
+        f.debug_struct("Tool").field("definition", &self.definition).finish_non_exhaustive()
     }
 }
 

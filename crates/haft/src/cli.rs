@@ -70,16 +70,16 @@ pub(crate) struct ServeArgs {
 #[derive(Args)]
 pub(crate) struct ServerArgs {
     /// Server to ask, such as http://127.0.0.1:7420
-    #[arg(long, env = "HAFT_URL", value_name = "URL")]
+    #[arg(long, global = true, env = "HAFT_URL", value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Token for the server; HAFT_ADMIN_TOKEN is taken too
-    #[arg(long, env = "HAFT_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    #[arg(long, global = true, env = "HAFT_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
     /// The same, under the name `haft serve` knows it by
-    #[arg(long, env = "HAFT_ADMIN_TOKEN", hide = true)]
+    #[arg(long, global = true, env = "HAFT_ADMIN_TOKEN", hide = true)]
     pub(crate) admin_token: Option<String>,
     /// Print JSON, for programs
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 

@@ -28,6 +28,14 @@ enum Way {
     Here(Router),
 }
 
+/// There is no server, or it does not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot reach a server at {base}: {reason}")]
+pub(crate) struct Unreachable {
+    base: String,
+    reason: &'static str,
+}
+
 /// What the API answered.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
@@ -100,9 +108,9 @@ impl Door {
                     .header(header::CONTENT_TYPE, "application/json")
                     .header(haft_server::SOURCE, "cli")
                     .body(body);
-                let response = request.send().await.map_err(|error| {
-                    let reason = if error.is_connect() { "is it running?" } else { "it did not answer" };
-                    anyhow::anyhow!("cannot reach a server at {base}: {reason}")
+                let response = request.send().await.map_err(|error| Unreachable {
+                    base: base.clone(),
+                    reason: if error.is_connect() { "is it running?" } else { "it did not answer" },
                 })?;
                 (response.status(), response.bytes().await?)
             }

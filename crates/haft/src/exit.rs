@@ -28,3 +28,39 @@ pub(crate) fn code(kind: ErrorKind) -> u8 {
         ErrorKind::Cancelled => 130,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_help() {
+        use ErrorKind as K;
+        let table: [(u8, &[K]); 9] = [
+            (1, &[K::Execution, K::Internal]),
+            (2, &[K::Validation, K::BadRequest]),
+            (3, &[K::NotFound]),
+            (4, &[K::Unauthorized, K::Permission, K::Denied, K::ToolDisabled, K::BudgetExceeded]),
+            (
+                5,
+                &[
+                    K::Network,
+                    K::Authentication,
+                    K::Server,
+                    K::RateLimit,
+                    K::CircuitOpen,
+                    K::ResponseTooLarge,
+                ],
+            ),
+            (6, &[K::Timeout]),
+            (7, &[K::Overloaded, K::Unavailable, K::Conflict]),
+            (8, &[K::Unknown]),
+            (130, &[K::Cancelled]),
+        ];
+        let rows: Vec<K> = table.iter().flat_map(|(_, kinds)| kinds.iter().copied()).collect();
+        assert_eq!(rows.len(), K::ALL.len());
+        for (expected, kinds) in table {
+            assert!(kinds.iter().all(|kind| code(*kind) == expected), "{expected}");
+        }
+    }
+}

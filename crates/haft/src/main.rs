@@ -11,6 +11,7 @@ mod show;
 use std::process::ExitCode;
 
 use clap::Parser;
+use haft_core::ErrorKind;
 
 use cli::{Cli, Command};
 use config::Config;
@@ -28,7 +29,8 @@ async fn main() -> ExitCode {
     };
     outcome.unwrap_or_else(|error| {
         anstream::eprintln!("{}error:{:#} {error:#}", show::BAD, show::BAD);
-        exit::FAILURE.into()
+        let code = error.downcast_ref::<door::Unreachable>().map(|_| exit::code(ErrorKind::Unavailable));
+        code.unwrap_or(exit::FAILURE).into()
     })
 }
 

@@ -1,6 +1,7 @@
 //! How things look in a terminal. Colours vanish by themselves where nobody would see them.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
+use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
@@ -14,6 +15,16 @@ const KEY: Style = AnsiColor::Cyan.on_default();
 const TEXT: Style = AnsiColor::Green.on_default();
 const NUMBER: Style = AnsiColor::Yellow.on_default();
 const WORD: Style = AnsiColor::Magenta.on_default();
+
+/// Writes one line of an answer. A reader that has seen enough, like `head`, is no error.
+pub(crate) fn line_out(text: impl Display) {
+    let _ = writeln!(anstream::stdout().lock(), "{text}");
+}
+
+/// Text from elsewhere, without what could steer the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control() || *character == '\n').collect()
+}
 
 /// JSON, indented and coloured.
 pub(crate) fn json(value: &Value) -> String {
@@ -53,16 +64,17 @@ fn write_json(value: &Value, depth: usize, out: &mut String) {
 
 /// A failure, on standard error: what, and what is known besides.
 pub(crate) fn failure(answer: &Answer, failure: &Failure) {
-    anstream::eprintln!("{BAD}{}:{BAD:#} {}", failure.kind, answer.message);
+    anstream::eprintln!("{BAD}{}:{BAD:#} {}", failure.kind, plain(&answer.message));
     let known = failure.details.as_object().into_iter().flatten();
     for (name, value) in known.filter(|(name, _)| !["errors", "what", "closest"].contains(&name.as_str())) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        anstream::eprintln!("  {QUIET}{name}: {text}{QUIET:#}");
+        anstream::eprintln!("  {QUIET}{name}: {}{QUIET:#}", plain(&text));
     }
 }
 
 /// The first line of a text, cut to a width.
 pub(crate) fn line(text: &str, width: usize) -> String {
+    let text = plain(text);
     let first = text.lines().next().unwrap_or_default();
     if first.chars().count() <= width {
         return first.to_owned();

@@ -6,7 +6,6 @@ use axum::routing::{get, post};
 use haft_core::{SpaceId, UserId};
 use haft_engine::ToolService;
 use secrecy::SecretString;
-use tower_http::catch_panic::CatchPanicLayer;
 use uuid::Uuid;
 
 use crate::{auth, error, request, routes};
@@ -47,7 +46,6 @@ pub fn router(tools: ToolService, settings: Settings) -> Router {
         .route("/healthz", get(routes::health::healthz))
         .method_not_allowed_fallback(error::method_not_allowed)
         .fallback(error::no_such_route)
-        .layer(CatchPanicLayer::custom(error::panicked))
         .layer(axum::middleware::from_fn(request::give_id))
         .with_state(state)
 }

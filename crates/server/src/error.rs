@@ -6,7 +6,7 @@ use axum::extract::{OriginalUri, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use haft_core::{CallError, ErrorKind, Locale, Message};
+use haft_core::{CallError, ErrorKind, Message};
 
 use crate::envelope;
 use crate::request::Asked;
@@ -55,7 +55,7 @@ impl IntoResponse for ApiError {
 /// What a client should know before it simply tries again.
 pub(crate) fn add_headers(response: &mut Response, error: &CallError) {
     let headers = response.headers_mut();
-    if !error.is_retryable() {
+    if !error.may_be_sent_again() {
         headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     }
     if let Some(pause) = error.pause_asked_for() {
@@ -107,12 +107,11 @@ fn path(parts: &Parts) -> &str {
 }
 
 /// The answer when a handler of ours panicked.
-pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Response {
+pub(crate) fn panicked(panic: &(dyn Any + Send), asked: &Asked) -> Response {
     let reason =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    tracing::error!(reason, "A handler panicked");
-    let asked = Asked { id: String::new(), locale: Locale::En };
-    ApiError::new(CallError::new(ErrorKind::Internal, Message::new(&INTERNAL)), &asked).into_response()
+    tracing::error!(request.id = asked.id, reason, "A handler panicked");
+    ApiError::new(CallError::new(ErrorKind::Internal, Message::new(&INTERNAL)), asked).into_response()
 }
 
 #[cfg(test)]

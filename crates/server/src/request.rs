@@ -1,14 +1,18 @@
 //! What every request carries: an id that ties answers to log lines, and a language.
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use futures_util::FutureExt;
 use haft_core::Locale;
 use uuid::Uuid;
+
+use crate::error;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -16,12 +20,17 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) HeaderValue);
 
-/// Gives the request its id, and the answer the same.
+/// Gives the request its id, and the answer the same, also when a handler of ours panics.
 pub(crate) async fn give_id(mut request: Request, next: Next) -> Response {
     let id =
         request.headers().get(REQUEST_ID).filter(|value| is_plain(value)).cloned().unwrap_or_else(new_id);
     request.extensions_mut().insert(RequestId(id.clone()));
-    let mut response = next.run(request).await;
+    let locale = locale(request.headers());
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|panic| {
+        let asked = Asked { id: id.to_str().unwrap_or_default().to_owned(), locale };
+        error::panicked(&*panic, &asked)
+    });
     response.headers_mut().insert(REQUEST_ID, id);
     response
 }

@@ -290,6 +290,11 @@ impl ToolSchema {
     }
 }
 
+/// The schema that takes any arguments.
+pub fn any_arguments() -> Value {
+    serde_json::json!({"type": "object", "properties": {}})
+}
+
 fn not_an_object(arguments: Value) -> Refused {
     let violation = violation::not_of_type(ROOT, &arguments, "object");
     Refused { error: CallError::invalid(vec![violation]), arguments, coerced: Vec::new() }

@@ -26,8 +26,8 @@ crate::templates! {
     ABOVE = "exclusiveMinimum", "{value} is not greater than {limit}", "{value} 必须大于 {limit}";
     BELOW = "exclusiveMaximum", "{value} is not less than {limit}", "{value} 必须小于 {limit}";
     MULTIPLE_OF = "multipleOf", "{value} is not a multiple of {factor}", "{value} 不是 {factor} 的倍数";
-    MIN_LENGTH = "minLength", "{value} is shorter than {limit} characters", "{value} 少于 {limit} 个字符";
-    MAX_LENGTH = "maxLength", "{value} is longer than {limit} characters", "{value} 超过 {limit} 个字符";
+    MIN_LENGTH = "minLength", "{value} is shorter than {limit} characters", "{value} 的长度少于 {limit} 个字符";
+    MAX_LENGTH = "maxLength", "{value} is longer than {limit} characters", "{value} 的长度超过 {limit} 个字符";
     MIN_ITEMS = "minItems", "has fewer than {limit} items", "少于 {limit} 项";
     MAX_ITEMS = "maxItems", "has more than {limit} items", "超过 {limit} 项";
     UNIQUE = "uniqueItems", "has equal items", "包含重复项";
@@ -36,7 +36,7 @@ crate::templates! {
     MAX_PROPERTIES = "maxProperties", "has more than {limit} properties", "超过 {limit} 个属性";
     PROPERTY_NAME = "propertyNames", "has a property name that is not allowed: {message}", "包含不允许的属性名：{message}";
     NO_FORM = "noForm", "{value} fits none of the allowed forms", "{value} 不符合任何允许的形式";
-    SEVERAL_FORMS = "severalForms", "{value} fits more than one of the allowed forms", "{value} 同时符合多种形式";
+    SEVERAL_FORMS = "severalForms", "{value} fits more than one of the allowed forms", "{value} 同时符合多种形式，只能符合其中一种";
     NOT = "not", "{value} is not allowed here", "此处不允许 {value}";
     OTHER = "other", "{text}", "{text}";
 }
@@ -206,11 +206,34 @@ struct Shown<'a>(&'a Value);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.to_string();
+        let mut start = Start(Vec::new());
+        // Writing ends early, on purpose, when the value is long.
+        let _ = serde_json::to_writer(&mut start, self.0);
+        let text = String::from_utf8_lossy(&start.0);
         match text.char_indices().nth(SHOWN) {
             None => f.write_str(&text),
             Some((end, _)) => write!(f, "{}…", text.get(..end).unwrap_or_default()),
         }
+    }
+}
+
+/// Takes the start of what is written, and no more.
+struct Start(Vec<u8>);
+
+impl std::io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // A character has four bytes at most.
+        let room = (SHOWN + 1) * 4 - self.0.len();
+        if room == 0 {
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.0.extend_from_slice(taken);
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -33,8 +33,11 @@ crate::templates! {
         "{reason}";
 }
 
+/// So many unknown fields are told at once.
+const MOST_UNKNOWN: usize = 20;
+
 /// Fields the server sets. A definition may carry them along, as it was read.
-const KEPT_BY_SERVER: [&str; 6] = ["id", "spaceId", "ownerId", "version", "createdAt", "updatedAt"];
+pub const KEPT_BY_SERVER: [&str; 6] = ["id", "spaceId", "ownerId", "version", "createdAt", "updatedAt"];
 
 /// Other words for fields.
 const ALIASES: [(&str, &str); 4] =
@@ -82,10 +85,15 @@ pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
     let kept_by_server = take(&mut fields, &KEPT_BY_SERVER);
 
     let known: Vec<&str> = known_fields(schema);
-    let unknown: Vec<String> =
-        fields.keys().filter(|name| !known.contains(&name.as_str())).cloned().collect();
+    let mut unknown = Vec::new();
+    fields.retain(|name, _| {
+        let is_known = known.contains(&name.as_str());
+        if !is_known && unknown.len() < MOST_UNKNOWN {
+            unknown.push(name.clone());
+        }
+        is_known
+    });
     for name in unknown {
-        fields.shift_remove(&name);
         let near = nearest(&name, known.iter().copied(), 1);
         let message = match near.first() {
             Some(near) => Message::new(&UNKNOWN_FIELD_NEAR).with("near", near),

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::schema::any_arguments;
 use crate::{Effect, KindName, Locale, Policy, SpaceId, ToolId, ToolName, UserId};
 
 /// A tool as somebody defined it.
@@ -121,8 +122,7 @@ impl ToolSpec {
 
     /// The tool as a model is told of it: `{"type": "function", "function": {…}}`.
     pub fn definition(&self) -> Value {
-        let parameters =
-            self.input_schema.clone().unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+        let parameters = self.input_schema.clone().unwrap_or_else(any_arguments);
         json!({
             "type": "function",
             "function": {"name": self.name, "description": self.description, "parameters": parameters},

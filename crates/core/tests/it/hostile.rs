@@ -68,6 +68,10 @@ fn any_schema() -> impl Strategy<Value = Value> {
         Just(json!({"enum": ["a", 1, null]})),
         Just(json!({"$ref": "#/$defs/d"})),
         Just(json!({"const": "a"})),
+        Just(json!({"$ref": "#"})),
+        Just(json!({"$ref": "#anchor"})),
+        Just(json!({"$anchor": "anchor", "type": "integer"})),
+        Just(json!({"pattern": "^[a-c]*$", "format": "uuid"})),
         Just(json!(true)),
         Just(json!(false)),
     ];
@@ -77,6 +81,15 @@ fn any_schema() -> impl Strategy<Value = Value> {
             prop::collection::vec(inner.clone(), 1..3).prop_map(|forms| json!({"anyOf": forms})),
             prop::collection::vec(inner.clone(), 1..3).prop_map(|forms| json!({"oneOf": forms})),
             prop::collection::vec(inner.clone(), 1..3).prop_map(|forms| json!({"allOf": forms})),
+            inner.clone().prop_map(|form| json!({"not": form})),
+            (inner.clone(), inner.clone()).prop_map(|(test, then)| json!({"if": test, "then": then})),
+            inner.clone().prop_map(
+                |rest| json!({"unevaluatedProperties": rest, "allOf": [{"properties": {"a": true}}]})
+            ),
+            inner.clone().prop_map(|rest| json!({"unevaluatedItems": rest, "prefixItems": [true]})),
+            inner.clone().prop_map(
+                |form| json!({"patternProperties": {"^a": form}, "dependentSchemas": {"b": false}})
+            ),
             fields(inner).prop_map(|properties| json!({"type": "object", "properties": properties})),
         ]
     });

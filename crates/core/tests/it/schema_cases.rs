@@ -49,3 +49,42 @@ fn every_case_of_the_table_is_judged_as_the_standard_says() {
     assert!(wrong.is_empty(), "{} of {checked} cases:\n{}", wrong.len(), wrong.join("\n"));
     assert!(checked > 3000, "the table has shrunk to {checked} cases");
 }
+
+#[test]
+fn older_drafts_are_read_as_they_were_meant() {
+    let judge = |draft: &str, property: Value, value: Value| {
+        let schema = serde_json::json!({"$schema": draft, "type": "object", "properties": {"v": property}});
+        let schema =
+            ToolSchema::of_arguments(&schema).unwrap_or_else(|violations| panic!("{draft}: {violations:?}"));
+        schema.violations(&serde_json::json!({"v": value})).is_empty()
+    };
+    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    for (draft, property, fits, does_not) in [
+        ("http://json-schema.org/draft-04/schema#", r#"{"minimum": 1, "exclusiveMinimum": true}"#, "2", "1"),
+        ("http://json-schema.org/draft-04/schema#", r#"{"type": "integer"}"#, "1", "1.5"),
+        ("http://json-schema.org/draft-06/schema#", r#"{"exclusiveMinimum": 1}"#, "2", "1"),
+        ("http://json-schema.org/draft-06/schema#", r#"{"const": "a"}"#, r#""a""#, r#""b""#),
+        ("http://json-schema.org/draft-06/schema#", r#"{"contains": {"const": 1}}"#, "[1]", "[2]"),
+        (
+            "https://json-schema.org/draft/2019-09/schema",
+            r#"{"dependentRequired": {"a": ["b"]}}"#,
+            "{}",
+            r#"{"a": 1}"#,
+        ),
+        (
+            "https://json-schema.org/draft/2019-09/schema",
+            r#"{"items": [{"type": "string"}], "additionalItems": false}"#,
+            r#"["a"]"#,
+            r#"["a", 1]"#,
+        ),
+        (
+            "https://json-schema.org/draft/2019-09/schema",
+            r#"{"contains": {"const": 1}, "minContains": 2}"#,
+            "[1, 1]",
+            "[1]",
+        ),
+    ] {
+        assert!(judge(draft, json(property), json(fits)), "{draft} {property} {fits}");
+        assert!(!judge(draft, json(property), json(does_not)), "{draft} {property} {does_not}");
+    }
+}

@@ -36,6 +36,11 @@ async fn effect_alone_decides_what_is_repeated() {
         assert_eq!(attempts(Effect::Write, failing(kind), Some(2)).await, 3, "{kind}");
     }
     assert_eq!(attempts(Effect::Write, refused, None).await, 4, "it certainly did nothing");
+    assert_eq!(
+        attempts(Effect::Write, failing("RateLimit"), None).await,
+        4,
+        "who is told to slow down was not served"
+    );
     for kind in
         ["Validation", "Authentication", "Permission", "NotFound", "Execution", "ResponseTooLarge", "Denied"]
     {
@@ -223,4 +228,43 @@ async fn a_panic_is_the_tools_failure_and_harms_nobody_else() {
     let result = call(&tools, json!({})).await;
     assert_eq!(failed(&result), (ErrorKind::Execution, "t stopped unexpectedly: first time".to_owned()));
     assert_eq!(call(&tools, json!({})).await.data(), Some(&json!("fine")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_cannot_allow_what_only_the_tool_can() {
+    let tools = builder().build();
+    tools.register(mock(json!([failing("Timeout")])).effect(Effect::Write)).expect("registered");
+    assert_eq!(call_with(&tools, json!({}), CallOptions::default().retries(5)).await.attempts, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_beyond_all_measure_is_no_harm() {
+    let tools = builder().build();
+    let tool = Tool::native_json("t", "Asks for too much.", json!({}), |_, _| async {
+        Err::<Value, _>(CallError::text(ErrorKind::Server, "later").retry_after(Duration::MAX).into())
+    });
+    tools.register(tool.effect(Effect::Read)).expect("registered");
+    assert_eq!(failed(&call(&tools, json!({})).await), (ErrorKind::Server, "later".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_learns_of_its_own_end() {
+    let tools = builder().build();
+    let tokens = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tool = {
+        let tokens = tokens.clone();
+        Tool::native_json("t", "Hangs.", json!({}), move |_, context: CallContext| {
+            let mut tokens = tokens.lock().expect("a lock");
+            assert!(tokens.iter().all(CancellationToken::is_cancelled), "the attempt before was told");
+            tokens.push(context.cancellation().clone());
+            async move {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                Ok(json!(null))
+            }
+        })
+    };
+    tools.register(tool.effect(Effect::Read).timeout_ms(10).retries(2)).expect("registered");
+    let result = call(&tools, json!({})).await;
+    assert_eq!((failed(&result).0, result.attempts), (ErrorKind::Timeout, 3));
+    assert_eq!(tokens.lock().expect("a lock").len(), 3);
 }

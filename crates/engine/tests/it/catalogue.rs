@@ -281,3 +281,33 @@ async fn readers_see_whole_states_while_tools_come_and_go() {
     writer.await.expect("the writer is done");
     assert_eq!(tools.list().len(), 1001);
 }
+
+#[test]
+fn a_tool_for_everyone_cannot_hide_the_tool_of_a_space() {
+    let tools = builder().build();
+    let (mine, prepared) = version(&tools, 1, "report", 1);
+    tools.in_space(space(1)).put(mine, prepared, Expected::Absent).expect("created");
+    assert_eq!(tools.register(named("report")).expect_err("taken").kind(), ErrorKind::Conflict);
+    assert!(tools.in_space(space(1)).get("report").is_some_and(|tool| tool.space_id.is_some()));
+}
+
+#[test]
+fn a_whole_definition_can_come_as_json() {
+    let tools = builder().build();
+    let definition = json!({"name": "a", "description": "A.", "type": "MOCK", "retries": 2, "timeout": 5});
+    let added = tools.register(Tool::from_json(definition)).expect("registered");
+    assert_eq!((added.spec.retry_count, added.spec.timeout), (Some(2), 5));
+    let error = tools.register(Tool::from_json(json!([]))).expect_err("no definition");
+    assert_eq!(error.message().to_string(), "Invalid inputs: (root): [] is not of type \"object\"");
+}
+
+#[tokio::test]
+async fn large_arguments_are_checked_without_holding_up_the_thread() {
+    let tools = builder().build();
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "array", "items": {"type": "integer"}}}});
+    tools.register(mock(json!([{"data": "taken"}])).input_schema(schema)).expect("registered");
+    let numbers: Vec<u32> = (0..400_000).collect();
+    let result = tools.execute("t", json!({"n": numbers}), CallOptions::default()).await.expect("an answer");
+    assert_eq!(result.data(), Some(&json!("taken")));
+}

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use haft_engine::ToolExecutionResult;
 use haft_engine::context::{ToolCall, ToolCallContext, ToolCallResult, ToolDefinition};
+use haft_engine::{Locale, ToolExecutionResult};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn it_shows_definitions_calls_and_results() {
         task_id: "r1".to_owned(),
     };
     context.set_tool_call_result(1, at, pending);
-    let shown = context.to_json();
+    let shown = context.to_json(Locale::En);
     assert_eq!(
         shown["toolDefinitions"],
         json!([{"name": "t", "description": "A mock.", "parameters": {"type": "object", "properties": {}}, "async": true}])
@@ -57,7 +57,7 @@ fn it_shows_definitions_calls_and_results() {
     );
     context.set_tool_call_result(2, at, ToolCallResult::Done(result("c1")));
     context.set_tool_call_result(2, at, ToolCallResult::Done(result("c2")));
-    let results = &context.to_json()["toolResults"];
+    let results = &context.to_json(Locale::En)["toolResults"];
     assert_eq!(results.as_array().map(Vec::len), Some(2), "the result took the place of the pending one");
     assert_eq!(
         results[0],
@@ -76,7 +76,7 @@ fn a_listener_that_fails_or_panics_stops_nobody() {
     context.add_listener(move |_: &ToolExecutionResult| {
         count.fetch_add(1, Ordering::Relaxed);
         // A listener may use the context it listens to.
-        assert!(inner.to_json()["toolResults"].is_array());
+        assert!(inner.to_json(Locale::En)["toolResults"].is_array());
         Ok(())
     });
     context.set_tool_call_result(1, Timestamp::UNIX_EPOCH, ToolCallResult::Done(result("c1")));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_engine::{CallContext, CallOptions, Progress, Tool};
+use haft_engine::{CallContext, CallError, CallOptions, Effect, ErrorKind, Progress, Tool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -75,6 +75,19 @@ async fn a_tool_can_tell_how_far_it_is() {
     });
     let heard = events_of(tool, CallOptions::default()).await;
     assert_eq!(heard[1]["progress"], json!({"fraction": 0.5, "message": "half"}));
+    assert_eq!(heard[1]["attempt"], 1);
+
+    let second = Tool::native_json("t", "Works the second time.", json!({}), |_, context: CallContext| {
+        let attempt = context.attempt();
+        context.progress(Progress { fraction: None, message: format!("attempt {attempt}") });
+        async move {
+            anyhow::ensure!(attempt > 1, CallError::text(ErrorKind::Server, "not yet"));
+            Ok(json!(null))
+        }
+    });
+    let heard = events_of(second.effect(Effect::Read).retry_delay_ms(0), CallOptions::default()).await;
+    let told = heard.iter().filter(|event| event["type"] == "tool.call.progress");
+    assert_eq!(told.map(|event| event["attempt"].clone()).collect::<Vec<_>>(), [json!(1), json!(2)]);
 }
 
 #[tokio::test]

@@ -259,10 +259,81 @@ async fn a_queue_past_its_limit_and_a_wait_past_the_deadline_are_refused() {
         .total_timeout_ms(15_000)
         .timeout_ms(11_000);
     tools.register(slow).expect("registered");
-    let results = futures_util::future::join_all((0..20).map(|_| call(&tools, json!({})))).await;
-    let overloaded =
-        results.iter().filter(|result| result.error().is_some_and(|e| e.kind() == ErrorKind::Overloaded));
-    // One runs at once, one after it, and the others have no time left.
-    assert_eq!(overloaded.count(), 18);
-    assert_eq!(results.iter().filter(|result| result.is_success()).count(), 1);
+    let start = tokio::time::Instant::now();
+    let timed = (0..20).map(|_| async { (call(&tools, json!({})).await, start.elapsed().as_secs()) });
+    let results = futures_util::future::join_all(timed).await;
+    let refused_at = |second: u64| {
+        let overloaded = |result: &haft_engine::ToolExecutionResult| {
+            result.error().is_some_and(|error| error.kind() == ErrorKind::Overloaded)
+        };
+        results.iter().filter(|(result, at)| *at == second && overloaded(result)).count()
+    };
+    // One runs, sixteen wait, the rest are refused at once; one more gets a turn, and then time is up.
+    assert_eq!((refused_at(0), refused_at(15)), (3, 15));
+    assert_eq!(results.iter().filter(|(result, _)| result.is_success()).count(), 1);
+}
+
+#[tokio::test]
+async fn a_blocking_function_keeps_its_place_until_it_really_ends() {
+    let tools = builder().limits().build();
+    let running = Arc::new(AtomicU32::new(0));
+    let most = Arc::new(AtomicU32::new(0));
+    let tool = {
+        let (running, most) = (running.clone(), most.clone());
+        Tool::native_json("t", "Blocks.", json!({}), move |_, _| {
+            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(150));
+            running.fetch_sub(1, Ordering::SeqCst);
+            Ok(json!(null))
+        })
+    };
+    tools.register(tool.max_concurrency(1).timeout_ms(20)).expect("registered");
+    let results = futures_util::future::join_all((0..3).map(|_| call(&tools, json!({})))).await;
+    assert!(results.iter().all(|result| failed(result).0 == ErrorKind::Timeout));
+    assert_eq!(most.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn one_flight_shares_answers_and_not_what_belongs_to_one_caller() {
+    let tools = builder().cache().limits().build();
+    let (tool, runs) = counting(Effect::Read);
+    tools.register(tool.per_minute(1, 1)).expect("registered");
+    // A second user is counted by their own limit, though they join the first one's flight.
+    let (first, again, other) =
+        tokio::join!(call(&tools, json!({})), call(&tools, json!({})), call_in(&tools, 0, json!({})));
+    assert!(first.is_success() && other.is_success());
+    assert_eq!(failed(&again).0, ErrorKind::RateLimit);
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+
+    let tools = builder().cache().build();
+    let (tool, _) = counting(Effect::Read);
+    tools.register(tool).expect("registered");
+    let impatient = call_with(&tools, json!({}), CallOptions::default().timeout_ms(20).retries(0));
+    let (impatient, patient) = tokio::join!(impatient, call(&tools, json!({})));
+    assert_eq!(failed(&impatient).0, ErrorKind::Timeout);
+    assert!(patient.is_success(), "the other's impatience is not shared");
+    let kept = call_with(&tools, json!({}), CallOptions::default().timeout_ms(20)).await;
+    assert!(kept.cached, "but what is kept is for all");
+}
+
+#[tokio::test]
+async fn a_tool_that_takes_anothers_name_does_not_take_its_answers() {
+    let tools = builder().cache().build();
+    tools.register(mock(json!([{"data": "old"}])).cache_seconds(60)).expect("registered");
+    assert_eq!(call(&tools, json!({})).await.data(), Some(&json!("old")));
+    tools.unregister("t");
+    tools.register(mock(json!([{"data": "new"}])).cache_seconds(60)).expect("registered");
+    assert_eq!(call(&tools, json!({})).await.data(), Some(&json!("new")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_impatient_caller_cannot_open_a_circuit() {
+    let tools = builder().breaker(BreakerSettings::default()).build();
+    let config = json!({"answers": [{"delay": 100, "data": "fine"}], "breakerKey": "k"});
+    tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");
+    for _ in 0..30 {
+        let result = call_with(&tools, json!({}), CallOptions::default().timeout_ms(1)).await;
+        assert_eq!(failed(&result).0, ErrorKind::Timeout);
+    }
+    assert!(call(&tools, json!({})).await.is_success());
 }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_engine::{CallOptions, ErrorKind, ToolService};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use haft_engine::{BoxFuture, CallOptions, CallRecord, CallSink, ErrorKind, SinkError, ToolService};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::support::{MemorySink, builder, call, call_with, failing, mock};
+use crate::support::{MemorySink, builder, call, call_with, failed, failing, mock};
 
 fn recording(sink: &Arc<MemorySink>) -> ToolService {
     let tools = builder().cache().sink(sink.clone()).build();
@@ -38,7 +40,7 @@ async fn each_outcome_leaves_one_row_with_its_facts() {
     assert_eq!(rows.len(), 4, "a dry run leaves none");
     assert_eq!(*rows[0].arguments, json!({"n": 7}));
     assert_eq!(rows[0].coerced, ["n"]);
-    assert_eq!(rows[0].warnings, ["ok: is required"], "the result still went through");
+    assert_eq!(rows[0].warnings[0].path, "ok", "the result still went through");
     assert_eq!(rows[0].outcome.as_deref().ok(), Some(&json!({"bad": true})));
     assert_eq!(
         rows[0].tool.as_ref().map(|(id, version)| (id.to_string(), *version)),
@@ -131,5 +133,59 @@ async fn a_closed_engine_takes_no_more_calls() {
     let tools = recording(&sink);
     tools.close().await;
     let refused = tools.execute("t", json!({}), CallOptions::default()).await.expect_err("closed");
-    assert_eq!(refused.kind(), ErrorKind::Overloaded);
+    assert_eq!(refused.kind(), ErrorKind::Unavailable);
+    assert_eq!(refused.message().to_string(), "the engine is stopping and takes no more calls");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_cancels_what_is_under_way_and_leaves_its_record() {
+    let sink = Arc::new(MemorySink::default());
+    let tools = builder().sink(sink.clone()).build();
+    tools.register(mock(json!([{"delay": 60_000}])).timeout_ms(100_000)).expect("registered");
+    let (result, ()) = tokio::join!(call(&tools, json!({})), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        tools.stop();
+    });
+    assert_eq!(failed(&result).0, ErrorKind::Cancelled);
+    tools.close().await;
+    assert_eq!(sink.records().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_panics_is_tried_again_too() {
+    struct Panicky(MemorySink, AtomicBool);
+    impl CallSink for Panicky {
+        fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
+            assert!(self.1.swap(true, Ordering::SeqCst), "the first time");
+            self.0.write(records)
+        }
+    }
+    let sink = Arc::new(Panicky(MemorySink::default(), AtomicBool::new(false)));
+    let tools = builder().sink(sink.clone()).build();
+    tools.register(mock(json!([{"data": 1}]))).expect("registered");
+    call(&tools, json!({})).await;
+    tools.close().await;
+    assert_eq!(sink.0.records().len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_coerced_before_a_refusal_is_on_record() {
+    let sink = Arc::new(MemorySink::default());
+    let tools = builder().sink(sink.clone()).build();
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
+    tools.register(mock(json!([])).input_schema(schema)).expect("registered");
+    call(&tools, json!({"a": "1", "b": "x"})).await;
+    tools.execute(&"long\nname".repeat(100), json!({}), CallOptions::default()).await.expect("an answer");
+    tools.close().await;
+    let rows = sink.records();
+    assert_eq!(
+        (rows[0].coerced.as_slice(), &*rows[0].arguments),
+        (["a".to_owned()].as_slice(), &json!({"a": 1, "b": "x"}))
+    );
+    assert!(
+        rows[1].tool_name.chars().count() <= 65 && !rows[1].tool_name.contains('\n'),
+        "{}",
+        rows[1].tool_name
+    );
 }

@@ -31,7 +31,7 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
                 "error": {"kind": failure.kind, "message": answer.message, "details": failure.details}})
         });
         // Whoever was refused before the tool was looked for has no result to show.
-        println!("{}", if answer.data.is_null() { error.unwrap_or_default() } else { answer.data.clone() });
+        show::line_out(if answer.data.is_null() { error.unwrap_or_default() } else { answer.data.clone() });
     }
     if let Some(failure) = &answer.error {
         if !args.server.json {
@@ -40,7 +40,7 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
         return Ok(exit::code(failure.kind).into());
     }
     if !args.server.json {
-        anstream::println!("{}", show::json(&answer.data["data"]));
+        show::line_out(show::json(&answer.data["data"]));
         let cached = if answer.data["cached"] == true { ", cached" } else { "" };
         let (time, attempts) = (&answer.data["executionTime"], &answer.data["attempts"]);
         anstream::eprintln!("{QUIET}{time} ms, attempts: {attempts}{cached}{QUIET:#}");

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use haft_core::ErrorKind;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,12 +14,15 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::ServeArgs;
 use crate::config::Config;
 use crate::door::new_token;
-use crate::engine;
+use crate::{engine, exit};
 
 const DEFAULT_PORT: u16 = 7420;
 
 /// Requests under way may take so long after a stop was asked for.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// And so long the last records may take to be written.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("info"))?;
@@ -46,24 +50,34 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     }
     println!("listening on http://{addr}");
     haft_server::serve(listener, router, stop, GRACE).await?;
-    tools.close().await;
+    // Whatever is still under way is cancelled now, and leaves its record like any other call.
+    tools.stop();
+    if tokio::time::timeout(LAST_WRITES, tools.close()).await.is_err() {
+        tracing::error!("The last records of calls could not be written in time");
+        return Ok(exit::FAILURE.into());
+    }
     tracing::info!("Stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Cancelled by the first SIGTERM or SIGINT.
+/// Cancelled by the first SIGTERM or SIGINT; the second ends the process at once.
 fn stop_on_signal() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let asked = stop.clone();
     #[expect(clippy::disallowed_methods, reason = "it ends with the process")]
     tokio::spawn(async move {
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
-        }
+        let mut signalled = async || {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = int.recv() => {}
+            }
+        };
+        signalled().await;
         tracing::info!("Stopping: no new connections, finishing what is under way");
         asked.cancel();
+        signalled().await;
+        std::process::exit(exit::code(ErrorKind::Cancelled).into());
     });
     Ok(stop)
 }

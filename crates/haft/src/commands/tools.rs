@@ -36,18 +36,18 @@ async fn list(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
         }
     }
     if json {
-        println!("{}", Value::Array(tools));
+        show::line_out(Value::Array(tools));
         return Ok(ExitCode::SUCCESS);
     }
     let width = tools.iter().map(|tool| text(tool, "name").len()).max().unwrap_or(0);
     for tool in &tools {
         let off = if tool["isActive"] == false { " (off)" } else { "" };
         let about = show::line(text(tool, "description"), 90);
-        anstream::println!(
+        show::line_out(format_args!(
             "{STRONG}{:width$}{STRONG:#}  {QUIET}{:8}{QUIET:#}  {about}{off}",
             text(tool, "name"),
             text(tool, "type")
-        );
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -59,22 +59,29 @@ async fn show_one(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCod
     }
     let tool = &answer.data;
     if json {
-        println!("{tool}");
+        show::line_out(tool);
         return Ok(ExitCode::SUCCESS);
     }
-    anstream::println!("{STRONG}{}{STRONG:#}  {QUIET}{}{QUIET:#}", text(tool, "name"), text(tool, "type"));
-    println!("{}\n", text(tool, "description"));
-    anstream::println!("{STRONG}Arguments{STRONG:#}");
+    show::line_out(format_args!(
+        "{STRONG}{}{STRONG:#}  {QUIET}{}{QUIET:#}",
+        text(tool, "name"),
+        text(tool, "type")
+    ));
+    show::line_out(show::plain(text(tool, "description")) + "\n");
+    show::line_out(format_args!("{STRONG}Arguments{STRONG:#}"));
     let schema = &tool["inputSchema"];
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for (argument, property) in schema["properties"].as_object().into_iter().flatten() {
         let need = if required.contains(&argument.as_str()) { "required" } else { "optional" };
         let kind = property["type"].as_str().map_or_else(|| property["type"].to_string(), str::to_owned);
-        anstream::println!("  {argument}  {QUIET}{kind}, {need}{QUIET:#}  {}", text(property, "description"));
+        show::line_out(format_args!(
+            "  {argument}  {QUIET}{kind}, {need}{QUIET:#}  {}",
+            show::plain(text(property, "description"))
+        ));
     }
     let sample: Vec<String> = required.iter().map(|argument| format!("{argument}=…")).collect();
-    anstream::println!("\n{QUIET}haft call {} {}{QUIET:#}", text(tool, "name"), sample.join(" "));
+    show::line_out(format_args!("\n{QUIET}haft call {} {}{QUIET:#}", text(tool, "name"), sample.join(" ")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,7 +91,7 @@ fn failed(answer: &Answer, json: bool) -> Option<ExitCode> {
     if json {
         let error =
             serde_json::json!({"kind": failure.kind, "message": answer.message, "details": failure.details});
-        println!("{}", serde_json::json!({"success": false, "error": error}));
+        show::line_out(serde_json::json!({"success": false, "error": error}));
     } else {
         show::failure(answer, failure);
     }

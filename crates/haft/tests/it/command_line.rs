@@ -24,7 +24,7 @@ async fn tools_are_listed_and_shown() {
     let shown = haft(&["tools", "show", "echo"]).await;
     assert!(shown.stdout.contains("text  string, required  Any text."), "{}", shown.stdout);
     assert!(shown.stdout.contains("haft call echo text=…"));
-    assert_eq!(parsed(&haft(&["tools", "--json", "show", "echo"]).await.stdout)["type"], "native");
+    assert_eq!(parsed(&haft(&["tools", "show", "echo", "--json"]).await.stdout)["type"], "native");
 
     let missing = haft(&["tools", "show", "ecco"]).await;
     assert_eq!(
@@ -85,16 +85,12 @@ async fn what_is_wrong_is_said_and_has_its_exit_code() {
         (&["call", "echo", "--args", "{"], 2, "--args is not JSON"),
         (&["call", "echo", "--args", "{\"a\":1,\"a\":2}"], 2, "the key \"a\" stands twice"),
         (&["call", "echo", "--args", "[]"], 2, "[] is not of type \"object\""),
-        (
-            &["call", "echo", "text=a", "--timeout", "0"],
-            2,
-            "options.timeout: 0 is less than the minimum of 1",
-        ),
+        (&["call", "echo", "text=a", "--timeout", "0"], 2, "options.timeout: 0 is not between 1 and 600000"),
         (&["call"], 2, "required arguments were not provided"),
         (&["frobnicate"], 2, "unrecognized subcommand"),
         (
             &["tools", "--url", "http://127.0.0.1:1", "--token", "x"],
-            1,
+            7,
             "cannot reach a server at http://127.0.0.1:1: is it running?",
         ),
         (
@@ -160,4 +156,22 @@ async fn the_same_commands_work_against_a_server() {
     assert_eq!((refused.code, &parsed(&refused.stdout)["error"]["kind"]), (4, &json!("Unauthorized")));
     let admin = [("HAFT_URL", server.url.as_str()), ("HAFT_ADMIN_TOKEN", "secret-1")];
     assert_eq!(run(HAFT, &["tools"], &admin, "").await.code, 0, "the admin's variable is taken too");
+}
+
+#[tokio::test]
+async fn a_reader_that_has_seen_enough_and_a_description_that_steers_are_no_trouble() {
+    let piped = format!("{HAFT} tools | true; {HAFT} call echo text=x --json | true; echo done");
+    let ended = run("/bin/sh", &["-c", &piped], &[("PATH", "/usr/bin:/bin")], "").await;
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("done\n", ""));
+
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
+    let api = haft_testkit::Client::new(&server.url, "t");
+    let definition = json!({"name": "evil", "description": "\u{1b}[2JGone.", "type": "mock", "config": {
+        "answers": [{"error": {"kind": "Execution", "message": "\u{1b}]0;title\u{7} bad"}}]}});
+    assert_eq!(api.post("/api/tools", &definition).await.status, 201);
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
+    for arguments in [["tools"].as_slice(), &["tools", "show", "evil"], &["call", "evil"]] {
+        let ended = run(HAFT, arguments, &environment, "").await;
+        assert!(!ended.stdout.contains('\u{1b}') && !ended.stderr.contains('\u{1b}'), "{ended:?}");
+    }
 }

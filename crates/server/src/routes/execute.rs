@@ -137,9 +137,9 @@ static BODY: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
                 "properties": {
                     "mode": {"enum": ["sync", "async", null]},
                     "asyncAfter": {"type": ["number", "null"], "minimum": 0},
-                    "timeout": {"type": ["integer", "null"], "minimum": 1, "maximum": 600_000},
-                    "retries": {"type": ["integer", "null"], "minimum": 0, "maximum": 10},
-                    "retryDelay": {"type": ["integer", "null"], "minimum": 0, "maximum": 600_000},
+                    "timeout": {"type": ["integer", "null"], "minimum": 0},
+                    "retries": {"type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX},
+                    "retryDelay": {"type": ["integer", "null"], "minimum": 0},
                     "strict": {"type": "boolean"},
                     "callId": {"type": ["string", "null"], "pattern": "^[!-~]{1,128}$"},
                     "agentId": {"type": ["string", "null"], "format": "uuid"},

@@ -170,8 +170,7 @@ pub(crate) async fn replace(
     let before = changeable(tools, &id).map_err(fail)?;
     let expected = if_match(&headers, &asked)?.unwrap_or(before.version);
     let (kept, prepared) = prepare(&state.tools, definition).await.map_err(fail)?;
-    let all = ["id", "spaceId", "ownerId", "version", "createdAt", "updatedAt"];
-    check_kept(&kept, &before, &all).map_err(fail)?;
+    check_kept(&kept, &before, &input::KEPT_BY_SERVER).map_err(fail)?;
     let version = ToolVersion {
         spec: prepared.spec().clone(),
         version: before.version + 1,

@@ -77,7 +77,15 @@ async fn every_kind_a_tool_can_fail_with_comes_out_with_its_status() {
         let reply = app.execute(kind, json!({})).await;
         assert_eq!((reply.status, reply.kind(), reply.message()), (status, kind, "it failed"));
         assert_eq!(reply.data()["attempts"], 1);
+        let may_be_repeated = ["Network", "Timeout", "RateLimit", "Server", "Unavailable"].contains(&kind);
+        assert_eq!(reply.header("x-should-retry"), (!may_be_repeated).then_some("false"), "{kind}");
+        assert_eq!(reply.data()["error"]["retryable"], may_be_repeated, "{kind}");
     }
+    let mut write = mock("write", json!([{"error": {"kind": "Timeout", "message": "late"}}]));
+    write["effect"] = json!("write");
+    app.create(write).await;
+    let reply = app.execute("write", json!({})).await;
+    assert_eq!((reply.status, reply.header("x-should-retry")), (504, Some("false")), "it may have happened");
 }
 
 #[tokio::test]
@@ -105,6 +113,7 @@ async fn guards_answer_with_a_time_to_come_back() {
     }
     let reply = app.execute("broken", json!({})).await;
     assert_eq!((reply.status, reply.kind()), (503, "CircuitOpen"));
+    assert_eq!(reply.header("x-should-retry"), None, "later is fine");
     assert_eq!(reply.header("retry-after"), Some("30"));
 }
 
@@ -152,12 +161,9 @@ async fn a_body_that_is_not_right_is_refused_by_name() {
         (json!({"argumens": {}}), "Invalid inputs: argumens: is not a known property"),
         (
             json!({"options": {"timeout": 0}}),
-            "Invalid inputs: options.timeout: 0 is less than the minimum of 1",
+            "Invalid inputs: options.timeout: 0 is not between 1 and 600000",
         ),
-        (
-            json!({"options": {"retries": 99}}),
-            "Invalid inputs: options.retries: 99 is greater than the maximum of 10",
-        ),
+        (json!({"options": {"retries": 99}}), "Invalid inputs: options.retries: 99 is not between 0 and 10"),
         (
             json!({"options": {"mode": "later"}}),
             "Invalid inputs: options.mode: \"later\" is not one of \"sync\", \"async\", null",

@@ -201,3 +201,53 @@ async fn no_json_makes_the_server_fail() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_panic_of_ours_is_answered_with_the_id_that_finds_it_in_the_log() {
+    let app = App::start().await;
+    app.create(json!({"name": "clumsy", "description": "Panics.", "type": "clumsy"})).await;
+    let api = app.api.with("x-request-id", "find-me").with("accept-language", "zh");
+    let reply = api.post("/api/tools/clumsy/execute", &json!({"options": {"dryRun": true}})).await;
+    assert_eq!(
+        (reply.status, reply.kind(), reply.header("x-request-id")),
+        (500, "Internal", Some("find-me"))
+    );
+    assert_eq!(reply.body["error"]["requestId"], "find-me");
+    assert_eq!(reply.message(), "发生内部错误；请用此请求的 id 查看服务日志");
+    assert_eq!(app.execute("clumsy", json!({})).await.status, 200, "and nothing else is harmed");
+}
+
+#[tokio::test]
+async fn when_the_call_log_is_stuck_calls_are_refused_rather_than_unrecorded() {
+    let app = App::start_stuck().await;
+    let mut statuses = Vec::new();
+    for _ in 0..10 {
+        let reply = app.execute("fixed", json!({})).await;
+        statuses.push(reply.status);
+        if reply.status == 503 {
+            assert_eq!(
+                (reply.kind(), reply.header("retry-after"), reply.header("x-should-retry")),
+                ("Overloaded", Some("1"), None)
+            );
+        }
+    }
+    assert_eq!((statuses[0], statuses[9]), (200, 503), "{statuses:?}");
+    assert_eq!(app.api.get("/api/tools").await.status, 200, "what is no call still works");
+}
+
+#[tokio::test]
+async fn a_stop_ends_with_the_grace_time_and_cancels_what_is_left() {
+    let app =
+        App::start_with(haft_engine::ToolService::builder(), std::time::Duration::from_millis(200)).await;
+    let mut slow = mock("slow", json!([{"delay": 60_000}]));
+    slow["timeout"] = json!(100_000);
+    app.create(slow).await;
+    let api = app.api.clone();
+    let call = tokio::spawn(async move { api.post("/api/tools/slow/execute", &json!({})).await });
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    app.stop.cancel();
+    app.served.await.expect("no panic").expect("served");
+    app.engine.stop();
+    let reply = call.await.expect("no panic");
+    assert_eq!((reply.status, reply.kind()), (499, "Cancelled"));
+}

@@ -1,31 +1,84 @@
 //! A server in this process, on a free port.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use haft_engine::{BreakerSettings, MockKind, Tool, ToolService};
+use haft_engine::{
+    Arguments, BoxFuture, BreakerSettings, Builder, CallContext, CallError, CallRecord, CallSink,
+    ConfigError, Effect, Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService,
+};
 use haft_server::Settings;
 use haft_testkit::Client;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub(crate) const TOKEN: &str = "test-token";
 
+/// A kind whose preview panics: the one place where a kind's code runs in our own hands.
+struct Clumsy;
+
+impl Kind for Clumsy {
+    fn name(&self) -> &'static str {
+        "clumsy"
+    }
+
+    fn prepare(&self, _: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        Ok(Arc::new(Clumsy))
+    }
+}
+
+impl Prepared for Clumsy {
+    fn effect(&self) -> Effect {
+        Effect::Read
+    }
+
+    fn preview(&self, _: &Arguments, _: &CallContext) -> Option<Value> {
+        panic!("oh no")
+    }
+
+    fn run<'a>(
+        &'a self,
+        _: &'a Arguments,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        Box::pin(async { Ok(Value::Null.into()) })
+    }
+}
+
+/// A sink that never gets done.
+struct Stuck;
+
+impl CallSink for Stuck {
+    fn write<'a>(&'a self, _: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
 pub(crate) struct App {
     pub(crate) url: String,
     pub(crate) api: Client,
+    pub(crate) engine: ToolService,
+    pub(crate) served: JoinHandle<std::io::Result<()>>,
+    pub(crate) stop: CancellationToken,
     _stop: DropGuard,
 }
 
 impl App {
     /// With the mock kind, and `fixed`, a tool that the program itself provides.
     pub(crate) async fn start() -> Self {
-        let engine = ToolService::builder()
-            .kind(MockKind)
-            .breaker(BreakerSettings::default())
-            .cache()
-            .limits()
-            .build();
+        Self::start_with(ToolService::builder(), Duration::from_secs(1)).await
+    }
+
+    /// With a call log that takes three calls and then is stuck.
+    pub(crate) async fn start_stuck() -> Self {
+        Self::start_with(ToolService::builder().sink_of(Arc::new(Stuck), 3), Duration::from_secs(1)).await
+    }
+
+    pub(crate) async fn start_with(builder: Builder, grace: Duration) -> Self {
+        let builder = builder.kind(MockKind).kind(Clumsy).breaker(BreakerSettings::default());
+        let engine = builder.cache().limits().build();
         let fixed = Tool::native_json(
             "fixed",
             "Comes with the program.",
@@ -36,9 +89,16 @@ impl App {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
-        let router = haft_server::router(engine, Settings { token: TOKEN.to_owned().into() });
-        tokio::spawn(haft_server::serve(listener, router, stop.clone(), Duration::from_secs(1)));
-        Self { api: Client::new(&url, TOKEN), url, _stop: stop.drop_guard() }
+        let router = haft_server::router(engine.clone(), Settings { token: TOKEN.to_owned().into() });
+        let served = tokio::spawn(haft_server::serve(listener, router, stop.clone(), grace));
+        Self {
+            api: Client::new(&url, TOKEN),
+            url,
+            engine,
+            served,
+            stop: stop.clone(),
+            _stop: stop.drop_guard(),
+        }
     }
 
     /// Creates a mock tool and gives it back.
