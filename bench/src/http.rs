@@ -2,35 +2,24 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use axum::routing::post;
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
-use haft_engine::{
-    BoxFuture, BreakerSettings, CallRecord, CallSink, Effect, MockKind, SinkError, Tool, ToolService,
-};
 use haft_server::Settings;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::load::{Round, Target};
+use crate::no_op::engine;
 use crate::table::{median, print};
 
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(2);
 const TOKEN: &str = "bench";
-
-struct Forgetful;
-
-impl CallSink for Forgetful {
-    fn write<'a>(&'a self, _: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
 
 /// Runs one of the servers until it is killed.
 pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
@@ -44,7 +33,7 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
                 axum::serve(listener, router).await?;
             }
             _ => {
-                let router = haft_server::router(engine()?, Settings { token: TOKEN.to_owned().into() });
+                let router = haft_server::router(engine(10)?, Settings { token: TOKEN.to_owned().into() });
                 haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
             }
         }
@@ -54,21 +43,6 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
 
 async fn bare(Json(body): Json<Value>) -> Json<Value> {
     Json(json!({"code": 200, "message": "success", "data": {"data": body["arguments"]}}))
-}
-
-fn engine() -> anyhow::Result<ToolService> {
-    let engine = ToolService::builder()
-        .kind(MockKind)
-        .breaker(BreakerSettings::default())
-        .cache()
-        .limits()
-        .events()
-        .sink(Arc::new(Forgetful))
-        .build();
-    let schema = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
-    let tool = Tool::native_json("no_op", "Does nothing.", schema, |arguments, _| async { Ok(arguments) });
-    engine.register(tool.effect(Effect::Read).per_minute(1_000_000, 1_000_000).max_concurrency(1000))?;
-    Ok(engine)
 }
 
 /// A server in a process of its own.
@@ -100,7 +74,7 @@ fn start(which: &str, path: &str) -> anyhow::Result<Served> {
 
 pub(crate) async fn run() -> anyhow::Result<()> {
     let bare = start("bare", "/execute")?;
-    let haft = start("haft", "/api/tools/no_op/execute")?;
+    let haft = start("haft", "/api/tools/kind_0/execute")?;
     for connections in [1, 16, 64] {
         let (mut of_bare, mut of_haft) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {

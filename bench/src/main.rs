@@ -7,6 +7,7 @@
 
 mod http;
 mod load;
+mod no_op;
 mod pipeline;
 mod table;
 

@@ -21,7 +21,7 @@ haft_core::templates! {
         "引擎在调用过程中出现故障";
     NOT_CHECKED = "call.resultNotChecked",
         "the result is too large to be checked against its schema",
-        "结果过大，未按模式校验";
+        "结果过大，未按 schema 校验";
 }
 
 /// Checks of more steps would hold up other calls on the same thread.

@@ -16,7 +16,7 @@ use haft_core::{
 };
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -85,15 +85,24 @@ pub(crate) struct Recorder {
     receiver: Mutex<Option<mpsc::Receiver<CallRecord>>>,
     writer: OnceLock<Mutex<Option<JoinHandle<()>>>>,
     closing: CancellationToken,
+    /// Told when a whole batch waits to be written.
+    batch_waits: Arc<Notify>,
     gathering: Duration,
 }
 
 /// A place kept for one record.
-pub(crate) struct Place(mpsc::OwnedPermit<CallRecord>);
+pub(crate) struct Place {
+    permit: mpsc::OwnedPermit<CallRecord>,
+    batch_waits: Arc<Notify>,
+}
 
 impl Place {
     pub(crate) fn fill(self, record: CallRecord) {
-        self.0.send(record);
+        let sender = self.permit.send(record);
+        // Calls can be quicker than the time in which records are gathered.
+        if sender.max_capacity() - sender.capacity() >= BATCH {
+            self.batch_waits.notify_one();
+        }
     }
 }
 
@@ -106,6 +115,7 @@ impl Recorder {
             receiver: Mutex::new(Some(receiver)),
             writer: OnceLock::new(),
             closing: CancellationToken::new(),
+            batch_waits: Arc::default(),
             gathering: if capacity < SHORT_QUEUE { Duration::ZERO } else { GATHERING },
         }
     }
@@ -130,13 +140,23 @@ impl Recorder {
 
     fn try_reserve(&self) -> Option<Place> {
         let sender = self.sender.load().as_ref().map(|sender| mpsc::Sender::clone(sender))?;
-        sender.try_reserve_owned().ok().map(Place)
+        let permit = sender.try_reserve_owned().ok()?;
+        Some(Place { permit, batch_waits: self.batch_waits.clone() })
     }
 
     fn start_writer(&self) -> Option<JoinHandle<()>> {
         let receiver = lock(&self.receiver).take()?;
         #[expect(clippy::disallowed_methods, reason = "close() waits for it")]
-        Some(tokio::spawn(write_all(self.sink.clone(), receiver, self.closing.clone(), self.gathering)))
+        Some(tokio::spawn(
+            Writer {
+                sink: self.sink.clone(),
+                records: receiver,
+                closing: self.closing.clone(),
+                batch_waits: self.batch_waits.clone(),
+                gathering: self.gathering,
+            }
+            .run(),
+        ))
     }
 
     /// Takes no more calls and waits until every record is written.
@@ -150,25 +170,32 @@ impl Recorder {
     }
 }
 
-async fn write_all(
+/// Takes records off the queue and gives them to the sink, many at a time.
+struct Writer {
     sink: Arc<dyn CallSink>,
-    mut records: mpsc::Receiver<CallRecord>,
+    records: mpsc::Receiver<CallRecord>,
     closing: CancellationToken,
+    batch_waits: Arc<Notify>,
     gathering: Duration,
-) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while records.recv_many(&mut batch, BATCH).await > 0 {
-        let mut pause = FIRST_PAUSE;
-        while let Err(error) = write_once(&*sink, &batch).await {
-            tracing::warn!(records = batch.len(), %error, "The call log could not be written; trying again");
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
-        batch.clear();
-        if !gathering.is_zero() && records.len() < BATCH {
-            tokio::select! {
-                () = tokio::time::sleep(gathering) => {}
-                () = closing.cancelled() => {}
+}
+
+impl Writer {
+    async fn run(mut self) {
+        let mut batch = Vec::with_capacity(BATCH);
+        while self.records.recv_many(&mut batch, BATCH).await > 0 {
+            let mut pause = FIRST_PAUSE;
+            while let Err(error) = write_once(&*self.sink, &batch).await {
+                tracing::warn!(records = batch.len(), %error, "The call log could not be written; trying again");
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            batch.clear();
+            if !self.gathering.is_zero() && self.records.len() < BATCH {
+                tokio::select! {
+                    () = tokio::time::sleep(self.gathering) => {}
+                    () = self.batch_waits.notified() => {}
+                    () = self.closing.cancelled() => {}
+                }
             }
         }
     }

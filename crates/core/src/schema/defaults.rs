@@ -19,7 +19,7 @@ const MOST_VALUES: usize = 20_000;
 crate::templates! {
     TOO_MANY = "schema.tooManyDefaults",
         "the schema's nested properties and defaults, with all $refs followed, are too many",
-        "展开所有 $ref 后，模式中的嵌套属性和默认值过多";
+        "展开所有 $ref 后，schema 中的嵌套属性和默认值过多";
 }
 
 /// What to fill into an object.

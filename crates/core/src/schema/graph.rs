@@ -21,13 +21,13 @@ const LONGEST_PATHS: usize = 8 << 20;
 crate::templates! {
     TOO_MANY_REFERENCES = "schema.tooManyRefs",
         "the schema has more than {limit} $refs",
-        "模式中的 $ref 超过 {limit} 个";
+        "schema 中的 $ref 超过 {limit} 个";
     TOO_MANY_PATTERNS = "schema.tooManyPatterns",
         "the schema has more than {limit} patterns",
-        "模式中的正则表达式超过 {limit} 个";
+        "schema 中的正则表达式超过 {limit} 个";
     TOO_LONG_PATHS = "schema.tooLongPaths",
         "the schema's property names are too long for so much nesting",
-        "模式中的属性名过长且嵌套过多";
+        "schema 中的属性名过长且嵌套过多";
     ENDLESS = "schema.endless",
         "refers back to itself without looking any deeper into the value",
         "在同一个值上循环引用自身";
@@ -36,16 +36,16 @@ crate::templates! {
         "有 {count} 个值，最多 {limit} 个";
     REMOTE_REFERENCE = "schema.remoteRef",
         "{reference} points outside this schema; only local references such as #/$defs/name are followed",
-        "{reference} 指向模式之外；只支持 #/$defs/name 这样的本地引用";
+        "{reference} 指向 schema 之外；只支持 #/$defs/name 这样的本地引用";
     UNRESOLVED_REFERENCE = "schema.unresolvedRef",
         "{reference} points to nothing in this schema",
-        "{reference} 在此模式中不存在";
+        "{reference} 在此 schema 中不存在";
     NESTED_ID = "schema.nestedId",
         "a nested $id or $schema would change what local references mean; leave it out",
         "嵌套的 $id 或 $schema 会改变本地引用的含义；请去掉";
     ANCHOR_TWICE = "schema.anchorTwice",
         "the anchor {name} stands twice in this schema",
-        "锚点 {name} 在此模式中重复出现";
+        "锚点 {name} 在此 schema 中重复出现";
 }
 
 /// The schemas of a document. The first is the document itself.

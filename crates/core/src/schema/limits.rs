@@ -31,13 +31,13 @@ const MOST_STEPS_IN_DETAIL: u64 = 200_000;
 crate::templates! {
     TOO_LARGE = "schema.tooLarge",
         "the schema has {size} bytes; at most {limit}",
-        "模式有 {size} 字节，最多 {limit}";
+        "schema 有 {size} 字节，最多 {limit}";
     TOO_DEEP = "schema.tooDeep",
         "the schema is nested {depth} levels deep; at most {limit}",
-        "模式嵌套了 {depth} 层，最多 {limit}";
+        "schema 嵌套了 {depth} 层，最多 {limit}";
     TOO_COSTLY = "schema.tooCostly",
         "checking one value against this schema can take more than {limit} steps; use fewer nested $refs and alternatives",
-        "用此模式校验一个值可能超过 {limit} 步；请减少嵌套的 $ref 和分支";
+        "用此 schema 校验一个值可能超过 {limit} 步；请减少嵌套的 $ref 和分支";
 }
 
 /// What checking values costs.

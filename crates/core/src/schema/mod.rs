@@ -49,19 +49,19 @@ const MOST_TOLD: usize = 100;
 crate::templates! {
     NOT_AN_OBJECT_SCHEMA = "schema.notObject",
         "a schema of arguments must have \"type\": \"object\"",
-        "参数模式的 type 必须是 object";
+        "参数 schema 的 type 必须是 object";
     UNKNOWN_DRAFT = "schema.unknownDraft",
         "{draft} is not a known JSON Schema draft; leave it out, or name draft 4, 6, 7, 2019-09 or 2020-12",
         "{draft} 不是已知的 JSON Schema 草案；请省略，或使用 draft 4、6、7、2019-09 或 2020-12";
     TOO_MANY_VALUES = "schema.tooManyValues",
         "holds more values than the {limit} that this schema can check",
-        "包含的值超过此模式能校验的 {limit} 个";
+        "包含的值超过此 schema 能校验的 {limit} 个";
     TOO_DEEP_ARGUMENTS = "schema.argumentsTooDeep",
         "is nested {depth} levels deep; at most {limit}",
         "嵌套了 {depth} 层，最多 {limit} 层";
     NOT_TOLD = "schema.notTold",
         "does not fit the schema; it is too large or too deep for every error to be told",
-        "不符合模式；内容过大或嵌套过深，无法列出具体错误";
+        "不符合 schema；内容过大或嵌套过深，无法列出具体错误";
     AND_MORE = "schema.andMore",
         "and {count} more errors",
         "另有 {count} 处错误";

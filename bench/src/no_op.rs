@@ -1,0 +1,103 @@
+//! What the benchmarks call: a kind that does nothing, and an engine with every guard on.
+
+use std::sync::Arc;
+
+use haft_engine::{
+    Arguments, BoxFuture, BreakerKey, BreakerSettings, CallContext, CallError, CallRecord, CallSink,
+    ConfigError, Effect, Kind, Prepared, SinkError, Tool, ToolOutput, ToolService,
+};
+use serde_json::{Map, Value, json};
+
+/// Does nothing, as a plain function.
+pub(crate) async fn no_op(arguments: &Value) -> anyhow::Result<Value> {
+    Ok(arguments.clone())
+}
+
+/// The same as a kind of tool, with a circuit breaker like one that calls an API.
+struct NoOp {
+    key: BreakerKey,
+}
+
+impl Kind for NoOp {
+    fn name(&self) -> &'static str {
+        "no-op"
+    }
+
+    fn prepare(&self, _: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        Ok(Arc::new(Self { key: self.key.clone() }))
+    }
+}
+
+impl Prepared for NoOp {
+    fn effect(&self) -> Effect {
+        Effect::Read
+    }
+
+    fn breaker_key(&self, _: &Arguments) -> Option<BreakerKey> {
+        Some(self.key.clone())
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        Box::pin(async move {
+            let answer = no_op(arguments.as_value()).await;
+            answer
+                .map(ToolOutput::from)
+                .map_err(|error| CallError::text(haft_engine::ErrorKind::Execution, error.to_string()))
+        })
+    }
+}
+
+/// Takes records and forgets them: the cost of keeping them is the sink's own.
+struct Forgetful;
+
+impl CallSink for Forgetful {
+    fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
+        std::hint::black_box(records);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// An engine with everything on, and tools `native_0` and on, `kind_0` and on, and `kept`.
+pub(crate) fn engine(tools: usize) -> anyhow::Result<ToolService> {
+    let engine = ToolService::builder()
+        .kind(NoOp { key: BreakerKey::new("https://api.example") })
+        .breaker(BreakerSettings::default())
+        .cache()
+        .limits()
+        .events()
+        // Room for several rounds: these calls come faster than any log could be written.
+        .sink_of(Arc::new(Forgetful), 1 << 20)
+        .build();
+    let schema = json!({
+        "type": "object",
+        "required": ["city"],
+        "properties": {
+            "city": {"type": "string", "minLength": 1},
+            "days": {"type": "integer", "minimum": 1, "maximum": 14, "default": 3},
+        },
+        "additionalProperties": false,
+    });
+    let limited = |tool: Tool| {
+        tool.input_schema(schema.clone())
+            .effect(Effect::Read)
+            .per_minute(1_000_000, 1_000_000)
+            .max_concurrency(1000)
+    };
+    let native = |n: usize| {
+        limited(Tool::native_json(
+            &format!("native_{n}"),
+            "Does nothing.",
+            json!({}),
+            |arguments, _| async move { no_op(&arguments).await },
+        ))
+    };
+    let of_kind = |name: &str| limited(Tool::new(name, "Does nothing.", "no-op", json!({})));
+    let half = tools / 2;
+    let all = (0..half).map(native).chain((0..half).map(|n| of_kind(&format!("kind_{n}"))));
+    engine.register_all(all.chain([of_kind("kept").cache_seconds(3600)]))?;
+    Ok(engine)
+}
