@@ -3,7 +3,7 @@
 # Tests build into a cache outside the clone, so that a second clone need not start anew.
 TEST_TARGET := $(or $(CARGO_TARGET_DIR),$(HOME)/.cache/haft/target)
 
-.PHONY: run build test check bench
+.PHONY: run build test check bench guide
 
 run: ## build and start Haft
 	cargo run --release -p haft --target-dir target -- serve
@@ -20,4 +20,8 @@ check: ## the inner loop: format, lint, and the quick tests; `make check CRATE=h
 		cargo test --quiet $(if $(CRATE),--package $(CRATE),--workspace --exclude haft-bench) --lib --bins --tests
 
 bench: ## figures of this machine, beside the direct call
-	cargo run --release -p haft-bench --target-dir target
+	cargo build --release -p haft -p haft-bench --target-dir target
+	target/release/haft-bench
+
+guide: ## docs/guide/builtins.md, from the definitions
+	HAFT_WRITE_GUIDE=1 CARGO_TARGET_DIR=$(TEST_TARGET) cargo test --quiet -p haft --test it the_guide_says

@@ -5,6 +5,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark ends with its process")]
 
+mod builtins;
 mod http;
 mod load;
 mod no_op;
@@ -29,6 +30,7 @@ fn main() -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         // On a worker, as calls in a server are.
         tokio::spawn(pipeline::run()).await??;
+        tokio::spawn(builtins::run()).await??;
         http::run().await
     })?;
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::{Arguments, CallContext, CallError, Effect, Violation};
+use crate::{Arguments, CallContext, CallError, Effect, Message, ToolSpec, Violation};
 
 /// A future behind `dyn`, as the seams return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -21,6 +21,11 @@ pub trait Kind: Send + Sync {
     /// Other words for the same kind.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The tools this kind brings along, for everyone; their names are their ids.
+    fn tools(&self) -> Vec<ToolSpec> {
+        Vec::new()
     }
 
     /// Checks a definition's `config` and does all work that need not be done per call.
@@ -44,6 +49,11 @@ pub trait Prepared: Send + Sync {
 
     /// What a call would do, for a dry run; nothing may be sent.
     fn preview(&self, _arguments: &Arguments, _context: &CallContext) -> Option<Value> {
+        None
+    }
+
+    /// Better words for what is wrong with an argument than the schema has.
+    fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
         None
     }
 

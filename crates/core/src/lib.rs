@@ -6,6 +6,7 @@
 
 pub mod arguments;
 pub mod binding;
+pub mod builtin;
 pub mod call;
 pub mod effect;
 pub mod error;
@@ -38,6 +39,12 @@ pub use tool::{ToolSpec, ToolVersion};
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
-    let own = [message::TEMPLATES, error::TEMPLATES, binding::TEMPLATES, tool::input::TEMPLATES];
+    let own = [
+        message::TEMPLATES,
+        error::TEMPLATES,
+        binding::TEMPLATES,
+        builtin::TEMPLATES,
+        tool::input::TEMPLATES,
+    ];
     own.into_iter().flatten().copied().chain(schema::all_templates()).collect()
 }

@@ -61,7 +61,10 @@ pub(crate) fn admit(
     let binding = options.binding.as_deref();
     let Admitted { arguments, coerced } = match entry.input.admit(arguments, binding, options.validation) {
         Ok(admitted) => admitted,
-        Err(refused) => return refuse(refused.error, Arc::new(refused.arguments), refused.coerced),
+        Err(refused) => {
+            let error = explained(&entry, refused.error, &refused.arguments);
+            return refuse(error, Arc::new(refused.arguments), refused.coerced);
+        }
     };
     let bound = binding.and_then(|binding| binding.policy).unwrap_or_default();
     let denied = match spec.policy.unwrap_or_default().stricter(bound) {
@@ -73,6 +76,15 @@ pub(crate) fn admit(
         return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.shared(), coerced);
     }
     Ok(AdmittedCall { entry, arguments, coerced })
+}
+
+/// The same error, in the tool's own words where it has better ones.
+fn explained(entry: &Entry, error: CallError, arguments: &Value) -> CallError {
+    let say = |violation: &Violation| match entry.prepared.explain(violation, arguments) {
+        Some(message) => Violation::new(violation.path.clone(), message),
+        None => violation.clone(),
+    };
+    CallError::invalid(error.violations().iter().map(say).collect())
 }
 
 /// Options keep the bounds of the fields they stand in for.

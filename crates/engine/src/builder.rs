@@ -85,7 +85,8 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> ToolService {
         let events = self.events.map(Events::new);
-        ToolService::new(Inner {
+        let tools = self.kinds.tools();
+        let service = ToolService::new(Inner {
             kinds: self.kinds,
             catalogue: Catalogue::default(),
             breakers: self.breaker.map(Breakers::new),
@@ -96,6 +97,13 @@ impl Builder {
             recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting)),
             local: local_caller(),
             stop: CancellationToken::new(),
-        })
+        });
+        for spec in tools {
+            let name = spec.name.clone();
+            if let Err(error) = service.register(spec) {
+                tracing::error!(tool.name = %name, %error, "A tool that comes with its kind is not right and is left out");
+            }
+        }
+        service
     }
 }

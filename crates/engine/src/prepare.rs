@@ -35,6 +35,13 @@ impl Kinds {
         self.0.insert(kind.name(), kind);
     }
 
+    /// The tools that the kinds bring along.
+    pub(crate) fn tools(&self) -> Vec<ToolSpec> {
+        // An alias is the same kind under another key.
+        let kinds = self.0.iter().filter(|(name, kind)| **name == kind.name());
+        kinds.flat_map(|(_, kind)| kind.tools()).collect()
+    }
+
     /// Makes a definition callable, or says all that is wrong with it. Costs time: keep it off async threads.
     pub(crate) fn prepare(
         &self,

@@ -10,7 +10,7 @@ use haft_core::Locale;
 const EXAMPLES: &str = "\
 Examples:
   haft tools                          what there is to call, in this process alone
-  haft call echo text=hello           call a tool
+  haft call calculator expression='12.7 cm to inch'
   haft serve                          start a server; it prints its address and token
   HAFT_TOKEN=… haft tools             the tools of that server
 

@@ -58,7 +58,7 @@ impl Door {
         if token.is_none() && args.url.is_none() {
             let token = new_token()?;
             let settings = haft_server::Settings { token: token.clone() };
-            let way = Way::Here(haft_server::router(engine::for_command()?, settings));
+            let way = Way::Here(haft_server::router(engine::for_command(), settings));
             return Ok(Self { token, locale, way });
         }
         let Some(token) = token else {

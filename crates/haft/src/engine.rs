@@ -2,45 +2,23 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
 use haft_engine::{
-    BoxFuture, BreakerSettings, Builder, CallRecord, CallSink, Effect, MockKind, SinkError, Tool, ToolService,
+    BoxFuture, BreakerSettings, Builder, CallRecord, CallSink, MockKind, SinkError, ToolService,
 };
-use serde::{Deserialize, Serialize};
 
 /// An engine for a server: all guards on, every call logged.
-pub(crate) fn for_server() -> anyhow::Result<ToolService> {
+pub(crate) fn for_server() -> ToolService {
     ready(ToolService::builder().events().sink(Arc::new(LogLines)))
 }
 
 /// An engine for one command.
-pub(crate) fn for_command() -> anyhow::Result<ToolService> {
+pub(crate) fn for_command() -> ToolService {
     ready(ToolService::builder())
 }
 
-fn ready(builder: Builder) -> anyhow::Result<ToolService> {
-    let tools = builder.kind(MockKind).breaker(BreakerSettings::default()).cache().limits().build();
-    tools.register(echo()).context("the built-in tools")?;
-    Ok(tools)
-}
-
-#[derive(Deserialize, Serialize, schemars::JsonSchema)]
-struct Echo {
-    /// Any text.
-    text: String,
-}
-
-/// The tool to try things out with.
-fn echo() -> Tool {
-    Tool::native(
-        "echo",
-        "Gives back the text it was given. Use it to see that calls get through.",
-        |said: Echo| async move { Ok(said) },
-    )
-    .effect(Effect::Read)
-    .title("Echo", "回声")
-    .category("utility")
-    .icon("message")
+fn ready(builder: Builder) -> ToolService {
+    let builtins = haft_builtins::kind().with(haft_calc::calculator());
+    builder.kind(builtins).kind(MockKind).breaker(BreakerSettings::default()).cache().limits().build()
 }
 
 /// Writes one line for each call to the process's log.

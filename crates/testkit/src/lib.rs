@@ -5,7 +5,9 @@
 #![allow(clippy::expect_used, reason = "a test that cannot be set up should say so at once")]
 
 mod client;
+mod node;
 mod process;
 
 pub use client::{Client, Reply};
+pub use node::{node, node_modules};
 pub use process::{Finished, HaftProcess, run};

@@ -107,7 +107,20 @@ fn of_branches(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'sta
             Message::new(&ENUM).with("value", Shown(value)).with("options", Listed(&Value::Array(expected)));
         return vec![Violation::new(dotted(field), message)];
     }
+    let common = in_all(branches);
+    if !common.is_empty() {
+        return common;
+    }
     vec![Violation::new(dotted(path), Message::new(&NO_FORM).with("value", Shown(error.instance())))]
+}
+
+/// What every branch finds wrong: that must be mended whichever was meant.
+fn in_all(branches: &[Vec<ValidationError<'static>>]) -> Vec<Violation> {
+    let mut each = branches.iter().map(|branch| branch.iter().flat_map(of_error).collect::<Vec<_>>());
+    let first = each.next().unwrap_or_default();
+    each.fold(first, |common, branch| {
+        common.into_iter().filter(|violation| branch.contains(violation)).collect()
+    })
 }
 
 /// The types that would fit, when the value at `path` has the wrong type for every branch.

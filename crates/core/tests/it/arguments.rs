@@ -130,6 +130,7 @@ fn a_discriminated_union_is_told_of_the_form_that_was_meant() {
             {"properties": {"operation": {"const": "add"}, "amount": {"type": "integer"}}, "required": ["operation", "amount"]},
         ],
     }));
+    says(&dates, json!({}), "Invalid inputs: operation: is required");
     says(&dates, json!({"operation": "add"}), "Invalid inputs: amount: is required");
     says(
         &dates,

@@ -37,7 +37,7 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
         Some(token) => SecretString::from(token),
         None => new_token()?,
     };
-    let tools = engine::for_server()?;
+    let tools = engine::for_server();
     let router = haft_server::router(tools.clone(), haft_server::Settings { token: token.clone() });
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;

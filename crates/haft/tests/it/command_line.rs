@@ -17,75 +17,83 @@ fn parsed(text: &str) -> Value {
 async fn tools_are_listed_and_shown() {
     let listed = haft(&["tools"]).await;
     assert_eq!(listed.code, 0, "{}", listed.stderr);
-    assert!(listed.stdout.starts_with("echo  native    Gives back the text"), "{}", listed.stdout);
+    assert!(
+        listed.stdout.contains("\ncalculator     builtin   Evaluates a mathematical"),
+        "{}",
+        listed.stdout
+    );
     assert!(!listed.stdout.contains('\u{1b}'), "no colours where nobody sees them");
-    assert_eq!(parsed(&haft(&["tools", "--json"]).await.stdout)[0]["name"], "echo");
+    assert_eq!(parsed(&haft(&["tools", "--json"]).await.stdout)[1]["name"], "calculator");
 
-    let shown = haft(&["tools", "show", "echo"]).await;
-    assert!(shown.stdout.contains("text  string, required  Any text."), "{}", shown.stdout);
-    assert!(shown.stdout.contains("haft call echo text=…"));
-    assert_eq!(parsed(&haft(&["tools", "show", "echo", "--json"]).await.stdout)["type"], "native");
+    let shown = haft(&["tools", "show", "stop_response"]).await;
+    assert!(shown.stdout.contains("message  string, required  What the user is told."), "{}", shown.stdout);
+    assert!(shown.stdout.contains("haft call stop_response message=…"));
+    assert_eq!(parsed(&haft(&["tools", "show", "stop_response", "--json"]).await.stdout)["type"], "builtin");
 
-    let missing = haft(&["tools", "show", "ecco"]).await;
+    let missing = haft(&["tools", "show", "stop_respons"]).await;
     assert_eq!(
         (missing.code, missing.stderr.as_str()),
-        (3, "NotFound: there is no tool ecco; did you mean echo?\n")
+        (3, "NotFound: there is no tool stop_respons; did you mean stop_response?\n")
     );
 }
 
 #[tokio::test]
 async fn arguments_come_as_pairs_as_json_and_from_standard_input() {
     for arguments in [
-        ["call", "echo", "text=hello=world"].as_slice(),
-        &["call", "echo", "text:=\"hello=world\""],
-        &["call", "echo", "--args", "{\"text\": \"hello=world\"}"],
+        ["call", "stop_response", "message=hello=world"].as_slice(),
+        &["call", "stop_response", "message:=\"hello=world\""],
+        &["call", "stop_response", "--args", "{\"message\": \"hello=world\"}"],
     ] {
         let called = haft(arguments).await;
         assert_eq!(
             (called.code, parsed(&called.stdout)),
-            (0, json!({"text": "hello=world"})),
+            (0, json!({"message": "hello=world", "control": "stop"})),
             "{}",
             called.stderr
         );
     }
-    let piped = run(HAFT, &["call", "echo", "-"], &[], "{\"text\": \"天气 🌦\"}").await;
-    assert_eq!(parsed(&piped.stdout), json!({"text": "天气 🌦"}));
-    let coerced = haft(&["call", "echo", "text:=3"]).await;
-    assert_eq!(parsed(&coerced.stdout), json!({"text": "3"}));
-    assert_eq!(haft(&["call", "echo", "text:=3", "--strict"]).await.code, 2);
+    let piped = run(HAFT, &["call", "stop_response", "-"], &[], "{\"message\": \"天气 🌦\"}").await;
+    assert_eq!(parsed(&piped.stdout), json!({"message": "天气 🌦", "control": "stop"}));
+    let coerced = haft(&["call", "stop_response", "message:=3"]).await;
+    assert_eq!(parsed(&coerced.stdout), json!({"message": "3", "control": "stop"}));
+    assert_eq!(haft(&["call", "stop_response", "message:=3", "--strict"]).await.code, 2);
 }
 
 #[tokio::test]
 async fn json_output_is_the_whole_result() {
-    let called = haft(&["call", "echo", "text=hi", "--json"]).await;
+    let called = haft(&["call", "stop_response", "message=hi", "--json"]).await;
     let result = parsed(&called.stdout);
     assert_eq!(
         (&result["success"], &result["data"], &result["attempts"]),
-        (&json!(true), &json!({"text": "hi"}), &json!(1))
+        (&json!(true), &json!({"message": "hi", "control": "stop"}), &json!(1))
     );
-    let failed = haft(&["call", "echo", "--json"]).await;
+    let failed = haft(&["call", "stop_response", "--json"]).await;
     let result = parsed(&failed.stdout);
     assert_eq!(
         (failed.code, &result["success"], &result["error"]["kind"]),
         (2, &json!(false), &json!("Validation"))
     );
     assert_eq!(failed.stderr, "");
-    let dry = parsed(&haft(&["call", "echo", "text=hi", "--dry-run", "--json"]).await.stdout);
-    assert_eq!(dry["data"], json!({"tool": "echo", "arguments": {"text": "hi"}}));
+    let dry = parsed(&haft(&["call", "stop_response", "message=hi", "--dry-run", "--json"]).await.stdout);
+    assert_eq!(dry["data"], json!({"tool": "stop_response", "arguments": {"message": "hi"}}));
 }
 
 #[tokio::test]
 async fn what_is_wrong_is_said_and_has_its_exit_code() {
     for (arguments, code, said) in [
-        (["call", "echo"].as_slice(), 2, "Validation: Invalid inputs: text: is required"),
+        (["call", "stop_response"].as_slice(), 2, "Validation: Invalid inputs: message: is required"),
         (&["call", "nothing"], 3, "NotFound: there is no tool nothing"),
-        (&["call", "echo", "hello"], 2, "\"hello\" is not an argument; write key=value"),
-        (&["call", "echo", "text=a", "text=b"], 2, "text is given twice"),
-        (&["call", "echo", "n:=[1,"], 2, "the value of n is not JSON"),
-        (&["call", "echo", "--args", "{"], 2, "--args is not JSON"),
-        (&["call", "echo", "--args", "{\"a\":1,\"a\":2}"], 2, "the key \"a\" stands twice"),
-        (&["call", "echo", "--args", "[]"], 2, "[] is not of type \"object\""),
-        (&["call", "echo", "text=a", "--timeout", "0"], 2, "options.timeout: 0 is not between 1 and 600000"),
+        (&["call", "stop_response", "hello"], 2, "\"hello\" is not an argument; write key=value"),
+        (&["call", "stop_response", "message=a", "message=b"], 2, "message is given twice"),
+        (&["call", "stop_response", "n:=[1,"], 2, "the value of n is not JSON"),
+        (&["call", "stop_response", "--args", "{"], 2, "--args is not JSON"),
+        (&["call", "stop_response", "--args", "{\"a\":1,\"a\":2}"], 2, "the key \"a\" stands twice"),
+        (&["call", "stop_response", "--args", "[]"], 2, "[] is not of type \"object\""),
+        (
+            &["call", "stop_response", "message=a", "--timeout", "0"],
+            2,
+            "options.timeout: 0 is not between 1 and 600000",
+        ),
         (&["call"], 2, "required arguments were not provided"),
         (&["frobnicate"], 2, "unrecognized subcommand"),
         (
@@ -110,18 +118,18 @@ async fn what_is_wrong_is_said_and_has_its_exit_code() {
 #[tokio::test]
 async fn messages_follow_the_terminals_language() {
     for environment in [("LANG", "zh_CN.UTF-8"), ("LC_ALL", "zh_TW")] {
-        let ended = run(HAFT, &["call", "echo"], &[environment], "").await;
-        assert_eq!(ended.stderr, "Validation: Invalid inputs: text: 是必填项\n");
+        let ended = run(HAFT, &["call", "stop_response"], &[environment], "").await;
+        assert_eq!(ended.stderr, "Validation: Invalid inputs: message: 是必填项\n");
     }
-    let ended = run(HAFT, &["call", "echo", "--lang", "en"], &[("LANG", "zh_CN.UTF-8")], "").await;
-    assert_eq!(ended.stderr, "Validation: Invalid inputs: text: is required\n");
+    let ended = run(HAFT, &["call", "stop_response", "--lang", "en"], &[("LANG", "zh_CN.UTF-8")], "").await;
+    assert_eq!(ended.stderr, "Validation: Invalid inputs: message: is required\n");
     assert_eq!(haft(&["tools", "--lang", "fr"]).await.code, 2);
 }
 
 #[tokio::test]
 async fn the_help_teaches_and_completions_complete() {
     let help = haft(&["--help"]).await;
-    assert!(help.stdout.contains("haft call echo text=hello"), "{}", help.stdout);
+    assert!(help.stdout.contains("haft call calculator expression="), "{}", help.stdout);
     let help = haft(&["call", "--help"]).await;
     for taught in ["days:=3", "Exit codes:", "130  it was cancelled"] {
         assert!(help.stdout.contains(taught), "{taught}");
@@ -146,13 +154,13 @@ async fn the_same_commands_work_against_a_server() {
     }
     let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "secret-1")];
     let listed = run(HAFT, &["tools", "--json"], &environment, "").await;
-    assert_eq!(parsed(&listed.stdout).as_array().map(Vec::len), Some(207), "over several pages");
-    let called = run(HAFT, &["call", "echo", "text=far"], &environment, "").await;
-    assert_eq!((called.code, parsed(&called.stdout)), (0, json!({"text": "far"})));
+    assert_eq!(parsed(&listed.stdout).as_array().map(Vec::len), Some(212), "over several pages");
+    let called = run(HAFT, &["call", "stop_response", "message=far"], &environment, "").await;
+    assert_eq!((called.code, parsed(&called.stdout)), (0, json!({"message": "far", "control": "stop"})));
     let failed = run(HAFT, &["call", "only_there"], &environment, "").await;
     assert_eq!((failed.code, failed.stderr.as_str()), (1, "Execution: it broke\n  retryAfterMs: 5000\n"));
     let wrong = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "wrong")];
-    let refused = run(HAFT, &["call", "echo", "text=x", "--json"], &wrong, "").await;
+    let refused = run(HAFT, &["call", "stop_response", "message=x", "--json"], &wrong, "").await;
     assert_eq!((refused.code, &parsed(&refused.stdout)["error"]["kind"]), (4, &json!("Unauthorized")));
     let admin = [("HAFT_URL", server.url.as_str()), ("HAFT_ADMIN_TOKEN", "secret-1")];
     assert_eq!(run(HAFT, &["tools"], &admin, "").await.code, 0, "the admin's variable is taken too");
@@ -160,7 +168,7 @@ async fn the_same_commands_work_against_a_server() {
 
 #[tokio::test]
 async fn a_reader_that_has_seen_enough_and_a_description_that_steers_are_no_trouble() {
-    let piped = format!("{HAFT} tools | true; {HAFT} call echo text=x --json | true; echo done");
+    let piped = format!("{HAFT} tools | true; {HAFT} call stop_response message=x --json | true; echo done");
     let ended = run("/bin/sh", &["-c", &piped], &[("PATH", "/usr/bin:/bin")], "").await;
     assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("done\n", ""));
 

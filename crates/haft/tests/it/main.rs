@@ -6,6 +6,7 @@
     reason = "a test may panic, and ends its tasks itself"
 )]
 
+mod builtins;
 mod command_line;
 mod configuration;
 mod house;

@@ -17,7 +17,7 @@ async fn a_first_start_makes_a_token_and_prints_a_line_that_works() {
         format!("try: curl -H 'Authorization: Bearer {token}' {}/api/tools", server.url)
     );
     let reply = Client::new(&server.url, token).get("/api/tools").await;
-    assert_eq!((reply.status, &reply.data()["items"][0]["name"]), (200, &json!("echo")));
+    assert_eq!((reply.status, &reply.data()["items"][0]["name"]), (200, &json!("array")));
     let other = HaftProcess::start(HAFT, &["serve"], &[]).await;
     assert_ne!(other.printed[0], server.printed[0]);
 }

@@ -1,0 +1,110 @@
+//! What the built-in tools cost when warm, what the calculator takes in memory, and how fast the binary starts.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::Context;
+use haft_engine::{CallOptions, ToolService};
+use serde_json::{Value, json};
+
+use crate::table::{median, print};
+
+const ROUNDS: usize = 11;
+const CALLS: usize = 500;
+
+pub(crate) async fn run() -> anyhow::Result<()> {
+    let tools = ToolService::builder().kind(haft_builtins::kind().with(haft_calc::calculator())).build();
+    let before = resident()?;
+    let start = Instant::now();
+    tools.execute("calculator", json!({"expression": "1 + 1"}), CallOptions::default()).await?;
+    let loading = start.elapsed();
+    let after = resident()?;
+
+    let list: Vec<u32> = (0..100).rev().collect();
+    let calls = [
+        ("calculator: (10 * 5) + 2", "calculator", json!({"expression": "(10 * 5) + 2"})),
+        ("calculator: 12.7 cm to inch", "calculator", json!({"expression": "12.7 cm to inch"})),
+        ("calculator: det([-1, 2; 3, 1])", "calculator", json!({"expression": "det([-1, 2; 3, 1])"})),
+        ("datetime: now", "datetime", json!({"operation": "now", "timezone": "Asia/Shanghai"})),
+        (
+            "datetime: add a month",
+            "datetime",
+            json!({"operation": "add", "date": "2024-01-31", "amount": 1, "unit": "month"}),
+        ),
+        ("string: upper", "string", json!({"operation": "upper", "text": "the quick brown fox"})),
+        (
+            "string: regexReplace",
+            "string",
+            json!({"operation": "regexReplace", "text": "a1b22c333", "pattern": "[0-9]+", "replacement": "#"}),
+        ),
+        ("array: sort 100 numbers", "array", json!({"operation": "sort", "array": list})),
+        (
+            "object: query",
+            "object",
+            json!({"operation": "query", "object": {"a": [{"b": 1}, {"b": 2}]}, "expression": "a[*].b"}),
+        ),
+    ];
+    let mut rows = vec![vec!["one warm call".to_owned(), "per call".to_owned()]];
+    for (name, tool, arguments) in calls {
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            rounds.push(round(&tools, tool, &arguments).await?);
+        }
+        rows.push(vec![name.to_owned(), format!("{:.1} µs", median(rounds))]);
+    }
+    print("Built-in tools, through the pipeline", &rows);
+    println!(
+        "  the calculator's first call takes {:.0} ms and {:.1} MB",
+        loading.as_secs_f64() * 1e3,
+        after - before
+    );
+    start_up()
+}
+
+async fn round(tools: &ToolService, tool: &str, arguments: &Value) -> anyhow::Result<f64> {
+    let start = Instant::now();
+    for _ in 0..CALLS {
+        let result = tools.execute(tool, arguments.clone(), CallOptions::default()).await?;
+        anyhow::ensure!(result.is_success(), "{tool}: {:?}", result.error());
+    }
+    Ok(start.elapsed().as_secs_f64() * 1e6 / CALLS as f64)
+}
+
+/// From the start of `haft serve` to the line that says it is ready; and what it then takes in memory.
+fn start_up() -> anyhow::Result<()> {
+    let binary = std::env::current_exe()?.with_file_name("haft");
+    if !binary.exists() {
+        println!("  start-up is not measured: build the binary first (`make build`)");
+        return Ok(());
+    }
+    let (mut times, mut sizes) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let mut child = Command::new(&binary)
+            .args(["serve", "--addr", "127.0.0.1:0", "--admin-token", "bench"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut line)?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        sizes.push(resident_of(&child.id().to_string())?);
+        child.kill()?;
+        child.wait()?;
+    }
+    println!("  `haft serve` is ready in {:.1} ms and then takes {:.1} MB", median(times), median(sizes));
+    Ok(())
+}
+
+fn resident() -> anyhow::Result<f64> {
+    resident_of("self")
+}
+
+/// Resident memory of a process, in MB.
+fn resident_of(process: &str) -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a size")?;
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes / 1024.0)
+}

@@ -1,0 +1,212 @@
+//! `datetime`: now, format, diff, add. Reading dates is in `parse`, writing them in `format`.
+
+mod calendar;
+mod format;
+mod names;
+mod parse;
+
+use haft_core::builtin::Builtin;
+use haft_core::tool::Title;
+use haft_core::{
+    Arguments, BoxFuture, CallContext, CallError, ErrorKind, Locale, Message, ToolOutput, ToolSpec, Violation,
+};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde_json::{Value, json};
+
+use self::calendar::Unit;
+
+haft_core::templates! {
+    NO_TARGET = "datetime.noTarget",
+        "A date difference needs a target date (targetDate)",
+        "计算日期差需要提供目标日期 (targetDate)";
+    NO_AMOUNT = "datetime.noAmount",
+        "Adding to a date needs an amount (amount)",
+        "日期加减需要提供数量 (amount)";
+    UNREADABLE = "datetime.unreadable",
+        "Cannot parse date: {dateStr}",
+        "无法解析日期: {dateStr}";
+    UNKNOWN_OPERATION = "datetime.unknownOperation",
+        "Unknown operation: {operation}",
+        "未知的操作类型: {operation}";
+    UNKNOWN_ZONE = "datetime.unknownZone",
+        "Unknown time zone: {timezone}; use an IANA name such as Asia/Shanghai",
+        "未知的时区: {timezone}；请使用 IANA 名称，例如 Asia/Shanghai";
+    OUT_OF_RANGE = "datetime.outOfRange",
+        "The result is outside the years -9999 to 9999",
+        "结果超出 -9999 到 9999 年的范围";
+}
+
+const DEFAULT_FORMAT: &str = "YYYY-MM-DD HH:mm:ss";
+
+pub(crate) struct DateTime;
+
+impl Builtin for DateTime {
+    fn spec(&self) -> ToolSpec {
+        let about = "Dates and times: the current time in any zone, formatting, the difference between two dates, \
+                     adding to a date. Use it whenever an answer depends on today's date or on calendar arithmetic.";
+        let mut spec = crate::spec("datetime", about);
+        spec.title = Some(Title::Localized { en: "Date and time".to_owned(), zh: "日期时间".to_owned() });
+        spec.icon = Some("calendar".to_owned());
+        spec.category = Some("utility".to_owned());
+        spec.input_schema = Some(input_schema());
+        spec.output_schema = Some(json!({
+            "type": "object",
+            "required": ["operation"],
+            "properties": {"operation": {"enum": ["now", "format", "diff", "add"]}},
+        }));
+        spec
+    }
+
+    fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {
+        match (violation.path.as_str(), violation.message.id()) {
+            ("targetDate", "required") => Some(Message::new(&NO_TARGET)),
+            ("amount", "required") => Some(Message::new(&NO_AMOUNT)),
+            ("operation", "enum") => {
+                let operation = &arguments["operation"];
+                let shown = operation.as_str().map_or_else(|| operation.to_string(), str::to_owned);
+                Some(
+                    Message::new(&UNKNOWN_OPERATION)
+                        .with("operation", shown.chars().take(80).collect::<String>()),
+                )
+            }
+            _ => None,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        Box::pin(std::future::ready(answer(arguments, context.locale()).map(ToolOutput::from)))
+    }
+}
+
+fn input_schema() -> Value {
+    let date = |about: &str| json!({"type": ["string", "integer"], "maxLength": 100, "description": about});
+    let format = json!({
+        "type": "string", "minLength": 1, "maxLength": 200, "default": DEFAULT_FORMAT,
+        "description": "Tokens of day.js: YYYY MM DD HH mm ss, MMM, dddd, A, Do, Q, W, X, [literal]",
+    });
+    let timezone = json!({
+        "type": "string", "minLength": 1, "maxLength": 64,
+        "description": "IANA time zone such as Asia/Shanghai; the server's by default",
+    });
+    let units = ["year", "month", "day", "hour", "minute", "second"];
+    let form = |name: &str, about: &str, required: &[&str], fields: Value| {
+        let mut properties = json!({"operation": {"const": name}});
+        if let (Value::Object(all), Value::Object(fields)) = (&mut properties, fields) {
+            all.extend(fields);
+        }
+        let required: Vec<&str> = ["operation"].into_iter().chain(required.iter().copied()).collect();
+        json!({"title": name, "description": about, "type": "object", "properties": properties,
+               "required": required, "additionalProperties": false})
+    };
+    json!({"type": "object", "oneOf": [
+        form("now", "The current time.", &[], json!({"format": format, "timezone": timezone})),
+        form("format", "A date in another form.", &["date"], json!({
+            "date": date("ISO 8601, 2024/3/20, Mar 20, 2024, RFC 2822, or unix seconds or milliseconds"),
+            "format": format, "timezone": timezone,
+        })),
+        form("diff", "How far it is from one date to another.", &["date", "targetDate"], json!({
+            "date": date("From this date"), "targetDate": date("To this date"),
+            "unit": {"enum": units, "default": "day", "description": "What to count in"}, "timezone": timezone,
+        })),
+        form("add", "A date some time later, or earlier with a negative amount.", &["date", "amount", "unit"], json!({
+            "date": date("From this date"),
+            "amount": {"type": "integer", "minimum": -1_000_000_000_000_i64, "maximum": 1_000_000_000_000_i64,
+                       "description": "How many units to add; negative subtracts"},
+            "unit": {"enum": units, "description": "What to count in"}, "format": format, "timezone": timezone,
+        })),
+    ]})
+}
+
+fn answer(arguments: &Arguments, locale: Locale) -> Result<Value, CallError> {
+    let zone = zone(arguments)?;
+    let format = text(arguments, "format").unwrap_or(DEFAULT_FORMAT);
+    match text(arguments, "operation").unwrap_or_default() {
+        "now" => {
+            let now = Timestamp::now().to_zoned(zone);
+            Ok(json!({
+                "operation": "now", "formatted": format::format(&now, format, locale),
+                "timestamp": now.timestamp().as_millisecond(), "iso": iso(&now), "timezone": zone_name(&now),
+            }))
+        }
+        "format" => {
+            let date = date(arguments, "date", &zone)?;
+            let formatted = format::format(&date, format, locale);
+            Ok(
+                json!({"operation": "format", "input": arguments.get("date"), "formatted": formatted, "format": format}),
+            )
+        }
+        "diff" => {
+            let unit = Unit::named(text(arguments, "unit").unwrap_or("day"));
+            diff(&date(arguments, "date", &zone)?, &date(arguments, "targetDate", &zone)?, unit, locale)
+        }
+        "add" => {
+            let unit = Unit::named(text(arguments, "unit").unwrap_or("day"));
+            let amount = arguments.get("amount").and_then(Value::as_i64).unwrap_or_default();
+            let out_of_range = || CallError::new(ErrorKind::Validation, Message::new(&OUT_OF_RANGE));
+            let later =
+                calendar::add(&date(arguments, "date", &zone)?, amount, unit).ok_or_else(out_of_range)?;
+            Ok(json!({
+                "operation": "add", "originalDate": arguments.get("date"), "amount": amount, "unit": unit.name(),
+                "result": format::format(&later, format, locale), "iso": iso(&later),
+            }))
+        }
+        other => {
+            let message = Message::new(&UNKNOWN_OPERATION).with("operation", other);
+            Err(CallError::new(ErrorKind::Validation, message))
+        }
+    }
+}
+
+fn diff(from: &Zoned, to: &Zoned, unit: Unit, locale: Locale) -> Result<Value, CallError> {
+    let count = |unit| calendar::between(from, to, unit);
+    let value = count(unit);
+    let shown = |date: &Zoned| format::format(date, DEFAULT_FORMAT, locale);
+    Ok(json!({
+        "operation": "diff", "from": shown(from), "to": shown(to), "unit": unit.name(), "value": value,
+        "difference": {
+            "days": count(Unit::Day), "hours": count(Unit::Hour), "minutes": count(Unit::Minute),
+            "milliseconds": calendar::milliseconds(from, to),
+        },
+        "humanReadable": names::counted(value, unit, locale),
+    }))
+}
+
+fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str)
+}
+
+fn zone(arguments: &Arguments) -> Result<TimeZone, CallError> {
+    match text(arguments, "timezone") {
+        None => Ok(TimeZone::system()),
+        Some(name) => TimeZone::get(name).map_err(|_| {
+            CallError::new(ErrorKind::Validation, Message::new(&UNKNOWN_ZONE).with("timezone", name))
+        }),
+    }
+}
+
+fn zone_name(date: &Zoned) -> String {
+    date.time_zone().iana_name().map_or_else(|| date.offset().to_string(), str::to_owned)
+}
+
+fn date(arguments: &Arguments, name: &str, zone: &TimeZone) -> Result<Zoned, CallError> {
+    let given = arguments.get(name).unwrap_or(&Value::Null);
+    let read = match given {
+        Value::String(text) => parse::text(text, zone),
+        Value::Number(number) => number.as_i64().and_then(|number| parse::unix(number, zone)),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    read.ok_or_else(|| {
+        let shown = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+        CallError::new(ErrorKind::Validation, Message::new(&UNREADABLE).with("dateStr", shown))
+    })
+}
+
+/// UTC, to the millisecond, as JavaScript writes it.
+fn iso(date: &Zoned) -> String {
+    date.timestamp().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}

@@ -1,0 +1,138 @@
+//! Reading dates as people and programs write them. What could mean two things is read as JavaScript reads it.
+
+use std::sync::LazyLock;
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, Zoned};
+use regex::{Captures, Regex};
+
+/// Smaller numbers are seconds, larger ones milliseconds: the border is in the year 5138 or 1973.
+const LARGEST_SECONDS: i64 = 99_999_999_999;
+
+const TIME: &str = r"(?:(?:\s*[T,]\s*|\s+(?:at\s+)?)(?<hour>\d{1,2})(?:[:时点](?<minute>\d{1,2})?(?:[:分](?:(?<second>\d{1,2})(?:[.,](?<fraction>\d{1,9}))?秒?)?)?)?\s*(?<half>[AaPp]\.?[Mm]\.?)?)?";
+const OFFSET: &str = r"\s*(?<offset>Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?)?";
+
+/// The forms, with the date's parts named.
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let month = r"(?<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?";
+    let weekday = r"(?:(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat)[a-z]*\.?,?\s+)?";
+    let day = r"(?<day>\d{1,2})(?:st|nd|rd|th)?";
+    let dates = [
+        // 2024-3-20, 2024/3/20, 2024.3.20, 2024年3月20日, 2024-03
+        r"(?<year>\d{4})\s*[-/.年]\s*(?<month>\d{1,2})(?:\s*[-/.月]\s*(?:(?<day>\d{1,2})\s*日?)?)?"
+            .to_owned(),
+        // 20240320
+        r"(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})".to_owned(),
+        // 3/20/2024
+        r"(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4})".to_owned(),
+        // Wed, March 20th, 2024
+        format!(r"{weekday}{month}\s+{day},?\s+(?<year>\d{{4}})"),
+        // 20 Mar 2024
+        format!(r"{weekday}{day}[\s-]+{month}[\s,-]+(?<year>\d{{4}})"),
+    ];
+    dates.iter().filter_map(|date| Regex::new(&format!(r"(?i)^\s*{date}{TIME}{OFFSET}\s*$")).ok()).collect()
+});
+
+/// A date in any of the common forms. Without an offset of its own it is meant in `zone`.
+pub(super) fn text(text: &str, zone: &TimeZone) -> Option<Zoned> {
+    let trimmed = text.trim();
+    if let Some(read) = number(trimmed, zone) {
+        return read;
+    }
+    if let Ok(timestamp) = trimmed.parse::<Timestamp>() {
+        return Some(timestamp.to_zoned(zone.clone()));
+    }
+    if let Ok(zoned) = trimmed.parse::<Zoned>() {
+        return Some(zoned.with_time_zone(zone.clone()));
+    }
+    if let Ok(zoned) = jiff::fmt::rfc2822::parse(trimmed) {
+        return Some(zoned.with_time_zone(zone.clone()));
+    }
+    FORMS.iter().find_map(|form| form.captures(trimmed)).and_then(|found| from_parts(&found, zone))
+}
+
+/// Unix seconds or milliseconds.
+pub(super) fn unix(number: i64, zone: &TimeZone) -> Option<Zoned> {
+    let timestamp = if number.unsigned_abs() <= LARGEST_SECONDS.unsigned_abs() {
+        Timestamp::from_second(number)
+    } else {
+        Timestamp::from_millisecond(number)
+    };
+    Some(timestamp.ok()?.to_zoned(zone.clone()))
+}
+
+/// Digits alone: a year, a compact date, or a unix time. None for other text.
+fn number(text: &str, zone: &TimeZone) -> Option<Option<Zoned>> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    if digits.len() == text.len() {
+        let civil = match digits.len() {
+            4 => Some(DateTime::from_parts(Date::new(digits.parse().ok()?, 1, 1).ok()?, Time::midnight())),
+            8 => return None,
+            14 => DateTime::strptime("%Y%m%d%H%M%S", digits).ok(),
+            _ => None,
+        };
+        if let Some(civil) = civil {
+            return Some(civil.to_zoned(zone.clone()).ok());
+        }
+    }
+    Some(text.parse().ok().and_then(|number| unix(number, zone)))
+}
+
+fn from_parts(found: &Captures<'_>, zone: &TimeZone) -> Option<Zoned> {
+    let part = |name: &str| found.name(name).map(|part| part.as_str());
+    let number = |name: &str| part(name).map_or(Some(0), |digits| digits.parse::<i8>().ok());
+    let month = match part("name") {
+        Some(name) => month_named(name)?,
+        None => number("month")?,
+    };
+    let day = if part("day").is_some() { number("day")? } else { 1 };
+    let date = Date::new(part("year")?.parse().ok()?, month, day).ok()?;
+
+    let hour = match (number("hour")?, part("half").map(|half| half.to_ascii_lowercase().starts_with('p'))) {
+        (hour, None) => hour,
+        (hour @ 1..=12, Some(afternoon)) => hour % 12 + if afternoon { 12 } else { 0 },
+        _ => return None,
+    };
+    // An hour alone needs to say which half of the day it is in.
+    if part("hour").is_some()
+        && part("minute").is_none()
+        && part("half").is_none()
+        && !found[0].contains(['时', '点'])
+    {
+        return None;
+    }
+    let fraction = format!("{:0<9}", part("fraction").unwrap_or_default());
+    let time = Time::new(hour, number("minute")?, number("second")?, fraction.parse().ok()?).ok()?;
+    let civil = DateTime::from_parts(date, time);
+    match part("offset") {
+        None => civil.to_zoned(zone.clone()).ok(),
+        Some(offset) => {
+            let timestamp = offset_of(offset)?.to_timestamp(civil).ok()?;
+            Some(timestamp.to_zoned(zone.clone()))
+        }
+    }
+}
+
+fn month_named(name: &str) -> Option<i8> {
+    let names = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let index = names.iter().position(|known| name.eq_ignore_ascii_case(known))?;
+    i8::try_from(index + 1).ok()
+}
+
+/// `Z`, `+08:00`, `-0530`, `GMT+8`
+fn offset_of(text: &str) -> Option<Offset> {
+    let upper = text.to_ascii_uppercase();
+    let rest = upper.trim_start_matches("UTC").trim_start_matches("GMT").trim_start_matches('Z');
+    let Some(digits) = rest.strip_prefix(['+', '-']) else { return Some(Offset::UTC) };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None if digits.len() > 2 => digits.split_at(digits.len() - 2),
+        None => (digits, "0"),
+    };
+    let seconds = hours.parse::<i32>().ok()? * 3600 + minutes.parse::<i32>().ok()? * 60;
+    Offset::from_seconds(if rest.starts_with('-') { -seconds } else { seconds }).ok()
+}

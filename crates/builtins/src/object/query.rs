@@ -1,0 +1,295 @@
+//! JMESPath, with an end: whatever the expression, its depth, its work and its result are limited.
+
+use std::collections::BTreeMap;
+
+use haft_core::CallError;
+use jmespath::ast::Ast;
+use jmespath::{Context, DEFAULT_RUNTIME, JmespathError, Rcvar, Variable};
+use serde_json::Value;
+
+use crate::failed;
+use crate::path::{MOST_CHARACTERS, MOST_ITEMS, fits_depth};
+
+/// Operators that apply to one another. The parser of JMESPath calls itself for each.
+const TALLEST_EXPRESSION: usize = 100;
+
+/// What one query may look at and make on the way to its result.
+const QUERY: Budget = Budget { values: 4_000_000, characters: 16_000_000 };
+
+pub(super) fn run(object: &Value, expression: &str) -> Result<Value, CallError> {
+    if height(expression) > TALLEST_EXPRESSION {
+        let most = TALLEST_EXPRESSION;
+        return Err(failed(format!("JMESPath: more than {most} operators apply to one another; use fewer")));
+    }
+    let ast = jmespath::parse(expression).map_err(told)?;
+    let data = Rcvar::new(Variable::from_serializable(object).map_err(told)?);
+    let found =
+        Search { context: Context::new(expression, &DEFAULT_RUNTIME), budget: QUERY }.run(&data, &ast)?;
+    if (Budget { values: MOST_ITEMS, characters: MOST_CHARACTERS }).take_all(&found).is_none() {
+        return Err(failed("The result would have more than 100,000 values or 1,000,000 characters"));
+    }
+    let found = serde_json::to_value(&*found).map_err(|error| failed(error.to_string()))?;
+    fits_depth(haft_core::json::size(&found).depth)?;
+    Ok(found)
+}
+
+fn told(error: JmespathError) -> CallError {
+    failed(format!("JMESPath: {} (column {})", error.reason, error.column + 1))
+}
+
+/// How many operators of an expression apply to one another, at most.
+fn height(expression: &str) -> usize {
+    let mut outer = Vec::new();
+    let (mut tallest, mut height) = (0_usize, 0_usize);
+    let mut characters = expression.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' | '\'' | '`' => {
+                while let Some(quoted) = characters.next().filter(|quoted| *quoted != character) {
+                    if quoted == '\\' {
+                        characters.next();
+                    }
+                }
+            }
+            '(' | '[' | '{' => {
+                outer.push((tallest, height + 1));
+                (tallest, height) = (0, 0);
+            }
+            ')' | ']' | '}' => {
+                let (before, under) = outer.pop().unwrap_or_default();
+                (tallest, height) = (before, under + tallest.max(height));
+            }
+            ',' => (tallest, height) = (tallest.max(height), 0),
+            '|' | '&' => {
+                characters.next_if_eq(&character);
+                height += 1;
+            }
+            '!' | '<' | '>' | '=' => {
+                characters.next_if_eq(&'=');
+                height += 1;
+            }
+            '.' | '*' => height += 1,
+            _ => {}
+        }
+    }
+    outer.into_iter().rev().fold(tallest.max(height), |inner, (before, under)| before.max(under + inner))
+}
+
+struct Budget {
+    values: usize,
+    characters: usize,
+}
+
+impl Budget {
+    fn take(&mut self, values: usize, characters: usize) -> Option<()> {
+        self.values = self.values.checked_sub(values)?;
+        self.characters = self.characters.checked_sub(characters)?;
+        Some(())
+    }
+
+    /// Takes for all parts of a value, and for one that is shared as often as it occurs.
+    fn take_all(&mut self, value: &Variable) -> Option<()> {
+        match value {
+            Variable::Null | Variable::Bool(_) | Variable::Number(_) | Variable::Expref(_) => self.take(1, 0),
+            Variable::String(text) => self.take(1, text.chars().count()),
+            Variable::Array(items) => {
+                self.take(1, 0)?;
+                items.iter().try_for_each(|item| self.take_all(item))
+            }
+            Variable::Object(fields) => {
+                self.take(1, fields.keys().map(|name| name.chars().count()).sum())?;
+                fields.values().try_for_each(|value| self.take_all(value))
+            }
+        }
+    }
+}
+
+/// Runs a query as the JMESPath crate does, and counts: a short expression can double
+/// what it finds again and again, and the crate's own interpreter sees no end to it.
+struct Search<'e> {
+    context: Context<'e>,
+    budget: Budget,
+}
+
+impl Search<'_> {
+    fn run(&mut self, data: &Rcvar, node: &Ast) -> Result<Rcvar, CallError> {
+        self.spend(1)?;
+        Ok(match node {
+            Ast::Identity { .. } => data.clone(),
+            Ast::Literal { value, .. } => value.clone(),
+            Ast::Field { name, .. } => data.get_field(name),
+            Ast::Index { idx, .. } => match usize::try_from(*idx) {
+                Ok(index) => data.get_index(index),
+                Err(_) => data.get_negative_index(idx.unsigned_abs() as usize),
+            },
+            Ast::Slice { start, stop, step, .. } => self.slice(data, *start, *stop, *step)?,
+            Ast::Subexpr { lhs, rhs, .. } => {
+                let left = self.run(data, lhs)?;
+                self.run(&left, rhs)?
+            }
+            Ast::Or { lhs, rhs, .. } => {
+                let left = self.run(data, lhs)?;
+                if left.is_truthy() { left } else { self.run(data, rhs)? }
+            }
+            Ast::And { lhs, rhs, .. } => {
+                let left = self.run(data, lhs)?;
+                if left.is_truthy() { self.run(data, rhs)? } else { left }
+            }
+            Ast::Not { node, .. } => Rcvar::new(Variable::Bool(!self.run(data, node)?.is_truthy())),
+            Ast::Condition { predicate, then, .. } => {
+                if self.run(data, predicate)?.is_truthy() {
+                    self.run(data, then)?
+                } else {
+                    null()
+                }
+            }
+            Ast::Comparison { comparator, lhs, rhs, .. } => {
+                let (left, right) = (self.run(data, lhs)?, self.run(data, rhs)?);
+                self.look_at(&left)?;
+                self.look_at(&right)?;
+                left.compare(comparator, &right).map_or_else(null, |holds| Rcvar::new(Variable::Bool(holds)))
+            }
+            Ast::ObjectValues { node, .. } => {
+                let subject = self.run(data, node)?;
+                let Some(fields) = subject.as_object() else { return Ok(null()) };
+                self.spend(fields.len())?;
+                list(fields.values().cloned().collect())
+            }
+            Ast::Projection { lhs, rhs, .. } => {
+                let left = self.run(data, lhs)?;
+                let Some(items) = left.as_array() else { return Ok(null()) };
+                let mut found = Vec::new();
+                for item in items {
+                    let value = self.run(item, rhs)?;
+                    if !value.is_null() {
+                        found.push(value);
+                    }
+                }
+                list(found)
+            }
+            Ast::Flatten { node, .. } => {
+                let subject = self.run(data, node)?;
+                let Some(items) = subject.as_array() else { return Ok(null()) };
+                let mut flat = Vec::new();
+                for item in items {
+                    let inner = item.as_array().map_or(std::slice::from_ref(item), Vec::as_slice);
+                    self.spend(inner.len() + 1)?;
+                    flat.extend_from_slice(inner);
+                }
+                list(flat)
+            }
+            Ast::MultiList { .. } | Ast::MultiHash { .. } if data.is_null() => null(),
+            Ast::MultiList { elements, .. } => {
+                let values: Result<Vec<Rcvar>, CallError> =
+                    elements.iter().map(|element| self.run(data, element)).collect();
+                list(values?)
+            }
+            Ast::MultiHash { elements, .. } => {
+                // A map takes as much memory as several values, however small it is.
+                self.spend(8)?;
+                let mut fields = BTreeMap::new();
+                for element in elements {
+                    fields.insert(element.key.clone(), self.run(data, &element.value)?);
+                }
+                Rcvar::new(Variable::Object(fields))
+            }
+            Ast::Function { name, args, offset } => {
+                let values: Result<Vec<Rcvar>, CallError> =
+                    args.iter().map(|arg| self.run(data, arg)).collect();
+                let values = values?;
+                self.context.offset = *offset;
+                self.call(name, &values)?
+            }
+            Ast::Expref { ast, .. } => {
+                // The tree is copied, which takes the longer the longer it was to write.
+                self.spend(self.context.expression.len() / 4)?;
+                Rcvar::new(Variable::Expref(Ast::clone(ast)))
+            }
+        })
+    }
+
+    /// A function that takes an expression is given its values, which were counted on the
+    /// way, beside the items, and an expression that only looks them up.
+    fn call(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, CallError> {
+        for arg in args {
+            self.look_at(arg)?;
+        }
+        if let ("join", [glue, parts]) = (name, args) {
+            let between = glue.as_string().map_or(0, String::len) * parts.as_array().map_or(0, Vec::len);
+            self.budget.take(0, between).ok_or_else(too_much)?;
+        }
+        let by = match (name, args) {
+            ("map", [by, items]) | ("sort_by" | "min_by" | "max_by", [items, by]) => {
+                items.as_array().zip(by.as_expref())
+            }
+            _ => None,
+        };
+        let Some((items, by)) = by else { return self.evaluate(name, args) };
+        let mut pairs = Vec::with_capacity(items.len());
+        for item in items {
+            pairs.push(list(vec![self.run(item, by)?, item.clone()]));
+        }
+        let pairs = list(pairs);
+        let [first, second] = [0, 1].map(|idx| Rcvar::new(Variable::Expref(Ast::Index { offset: 0, idx })));
+        if name == "map" {
+            return self.evaluate("map", &[first, pairs]);
+        }
+        let found = self.evaluate(name, &[pairs, first])?;
+        if name == "sort_by" { self.evaluate("map", &[second, found]) } else { Ok(found.get_index(1)) }
+    }
+
+    fn evaluate(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, CallError> {
+        match DEFAULT_RUNTIME.get_function(name) {
+            Some(function) => function.evaluate(args, &mut self.context).map_err(told),
+            None => Err(failed(format!("JMESPath: there is no function {name}"))),
+        }
+    }
+
+    /// The crate's own overflows when the step is large.
+    fn slice(
+        &mut self,
+        data: &Rcvar,
+        start: Option<i32>,
+        stop: Option<i32>,
+        step: i32,
+    ) -> Result<Rcvar, CallError> {
+        if step == 0 {
+            return Err(failed("JMESPath: the step of a slice cannot be 0"));
+        }
+        let Some(items) = data.as_array() else { return Ok(null()) };
+        self.spend(items.len())?;
+        let (length, step) = (items.len() as i64, i64::from(step));
+        let place = |at: i32| {
+            let at = if at < 0 { i64::from(at) + length } else { i64::from(at) };
+            if step > 0 { at.clamp(0, length) } else { at.clamp(-1, length - 1) }
+        };
+        let (first, end) = if step > 0 { (0, length) } else { (length - 1, -1) };
+        let (mut at, end) = (start.map_or(first, place), stop.map_or(end, place));
+        let mut found = Vec::new();
+        while (step > 0 && at < end) || (step < 0 && at > end) {
+            found.extend(usize::try_from(at).ok().and_then(|at| items.get(at)).cloned());
+            at += step;
+        }
+        Ok(list(found))
+    }
+
+    fn spend(&mut self, values: usize) -> Result<(), CallError> {
+        self.budget.take(values, 0).ok_or_else(too_much)
+    }
+
+    fn look_at(&mut self, value: &Variable) -> Result<(), CallError> {
+        self.budget.take_all(value).ok_or_else(too_much)
+    }
+}
+
+fn too_much() -> CallError {
+    failed("JMESPath: the expression takes too many steps on this object")
+}
+
+fn null() -> Rcvar {
+    Rcvar::new(Variable::Null)
+}
+
+fn list(items: Vec<Rcvar>) -> Rcvar {
+    Rcvar::new(Variable::Array(items))
+}

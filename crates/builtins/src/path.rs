@@ -1,0 +1,248 @@
+//! What text, list and object operations share: fields, arguments, places within JSON, limits of results.
+
+use std::borrow::Cow;
+use std::ops::{Range, RangeInclusive};
+
+use haft_core::{Arguments, CallError};
+use serde_json::{Map, Value, json};
+
+use crate::failed;
+
+/// Characters in a text, given or made.
+pub(crate) const MOST_CHARACTERS: usize = 1_000_000;
+
+/// Items in a list, given or made.
+pub(crate) const MOST_ITEMS: usize = 100_000;
+
+/// A result nested deeper could not be given to the next tool.
+const DEEPEST: usize = 120;
+
+const MOST_SEGMENTS: usize = 100;
+
+pub(crate) fn text_field(most: usize, about: &str) -> Value {
+    json!({"type": "string", "maxLength": most, "description": about})
+}
+
+pub(crate) fn integer_field(range: RangeInclusive<i64>, about: &str) -> Value {
+    json!({"type": "integer", "minimum": range.start(), "maximum": range.end(), "description": about})
+}
+
+/// A place in a text or a list; a negative one counts from the end.
+pub(crate) fn position_field(about: &str) -> Value {
+    integer_field(-1_000_000..=1_000_000, about)
+}
+
+pub(crate) fn flag_field(default: bool, about: &str) -> Value {
+    json!({"type": "boolean", "default": default, "description": about})
+}
+
+pub(crate) fn list_field(about: &str) -> Value {
+    json!({"type": "array", "maxItems": MOST_ITEMS, "description": about})
+}
+
+pub(crate) fn text_of<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
+    arguments.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(crate) fn list_of<'a>(arguments: &'a Arguments, name: &str) -> &'a [Value] {
+    arguments.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+pub(crate) fn flag_of(arguments: &Arguments, name: &str, default: bool) -> bool {
+    arguments.get(name).and_then(Value::as_bool).unwrap_or(default)
+}
+
+/// An integer, which JSON may also write as `2.0`.
+pub(crate) fn integer_of(arguments: &Arguments, name: &str) -> Option<i64> {
+    let number = arguments.get(name)?;
+    number.as_i64().or_else(|| number.as_f64().map(|float| float as i64))
+}
+
+pub(crate) fn count_of(arguments: &Arguments, name: &str) -> Option<usize> {
+    integer_of(arguments, name).and_then(|count| usize::try_from(count).ok())
+}
+
+/// The part from `start` to before `end` of so many things; negative numbers count from the end.
+pub(crate) fn range_of(arguments: &Arguments, length: usize) -> Range<usize> {
+    let place = |position: i64| {
+        let distance = usize::try_from(position.unsigned_abs()).unwrap_or(usize::MAX);
+        if position < 0 { length.saturating_sub(distance) } else { distance.min(length) }
+    };
+    let start = place(integer_of(arguments, "start").unwrap_or(0));
+    let end = integer_of(arguments, "end").map_or(length, place);
+    start..end.max(start)
+}
+
+/// A text as it is, nothing for null, anything else as JSON.
+pub(crate) fn plain(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Cow::Owned(value.to_string())
+        }
+    }
+}
+
+pub(crate) fn fits_text(characters: usize) -> Result<(), CallError> {
+    if characters <= MOST_CHARACTERS {
+        return Ok(());
+    }
+    Err(failed("The result would be longer than 1,000,000 characters"))
+}
+
+pub(crate) fn fits_items(items: usize) -> Result<(), CallError> {
+    if items <= MOST_ITEMS {
+        return Ok(());
+    }
+    Err(failed("The result would have more than 100,000 items"))
+}
+
+pub(crate) fn fits_depth(depth: usize) -> Result<(), CallError> {
+    if depth <= DEEPEST {
+        return Ok(());
+    }
+    Err(failed(format!("The result would be nested {depth} levels deep; at most {DEEPEST}")))
+}
+
+/// A place within a JSON value: names of fields and numbers of items, from the outside in.
+/// Without any it is the value itself.
+pub(crate) struct Path(Vec<String>);
+
+impl Path {
+    /// The schema of a path argument.
+    pub(crate) fn field(about: &str) -> Value {
+        json!({
+            "type": ["string", "array"],
+            "maxLength": 1000,
+            "maxItems": MOST_SEGMENTS,
+            "items": {"type": ["string", "integer"], "maxLength": 1000, "minimum": 0},
+            "description": format!(
+                "{about} Dotted: `address.city`, `items.0.name`; `\\.` is a dot within a name. Or a list of segments.",
+            ),
+        })
+    }
+
+    /// An argument; one that was not given is the value itself.
+    pub(crate) fn argument(arguments: &Arguments, name: &str) -> Result<Self, CallError> {
+        match arguments.get(name) {
+            Some(Value::String(text)) => Self::parse(text),
+            Some(Value::Array(segments)) => {
+                let text =
+                    |segment: &Value| segment.as_str().map_or_else(|| segment.to_string(), str::to_owned);
+                Self::checked(segments.iter().map(text).collect())
+            }
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+                Ok(Self(Vec::new()))
+            }
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, CallError> {
+        if text.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let mut segments = Vec::new();
+        let mut segment = String::new();
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            match character {
+                '.' => segments.push(std::mem::take(&mut segment)),
+                '\\' => segment.push(characters.next_if(|next| matches!(next, '.' | '\\')).unwrap_or('\\')),
+                other => segment.push(other),
+            }
+        }
+        segments.push(segment);
+        Self::checked(segments)
+    }
+
+    fn checked(segments: Vec<String>) -> Result<Self, CallError> {
+        if segments.len() > MOST_SEGMENTS {
+            let count = segments.len();
+            return Err(failed(format!("The path has {count} segments; at most {MOST_SEGMENTS}")));
+        }
+        Ok(Self(segments))
+    }
+
+    /// How many levels below the value the place is.
+    pub(crate) fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn get<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        let mut place = value;
+        for segment in &self.0 {
+            place = match place {
+                Value::Object(fields) => fields.get(segment)?,
+                Value::Array(items) => items.get(position(segment)?)?,
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+            };
+        }
+        Some(place)
+    }
+
+    /// Writes to the place. Where nothing is on the way to it, a list comes to be when
+    /// the segment is `0`, and an object otherwise; a list grows by one item at its end.
+    pub(crate) fn set(&self, value: &mut Value, new: Value) -> Result<(), CallError> {
+        let mut place = value;
+        for (depth, segment) in self.0.iter().enumerate() {
+            let outer = || self.0.get(..depth).unwrap_or_default().join(".");
+            if place.is_null() {
+                *place = if segment == "0" { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
+            }
+            place = match place {
+                Value::Object(fields) => fields.entry(segment.as_str()).or_insert(Value::Null),
+                Value::Array(items) => {
+                    let length = items.len();
+                    let Some(index) = position(segment).filter(|index| *index <= length) else {
+                        return Err(failed(format!(
+                            "{segment:?} is no place in the list at {:?}, which has {length} items",
+                            outer(),
+                        )));
+                    };
+                    if index == length {
+                        items.push(Value::Null);
+                    }
+                    &mut items[index]
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                    return Err(failed(format!(
+                        "The value at {:?} is neither an object nor a list",
+                        outer()
+                    )));
+                }
+            };
+        }
+        *place = new;
+        Ok(())
+    }
+
+    /// Takes away what is at the place, if anything is.
+    pub(crate) fn remove(&self, value: &mut Value) {
+        let Some((last, outer)) = self.0.split_last() else { return };
+        let mut place = value;
+        for segment in outer {
+            let inner = match place {
+                Value::Object(fields) => fields.get_mut(segment),
+                Value::Array(items) => position(segment).and_then(|index| items.get_mut(index)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+            };
+            let Some(inner) = inner else { return };
+            place = inner;
+        }
+        if let Value::Object(fields) = place {
+            fields.shift_remove(last);
+        } else if let Value::Array(items) = place
+            && let Some(index) = position(last).filter(|index| *index < items.len())
+        {
+            items.remove(index);
+        }
+    }
+}
+
+/// A segment as the number of an item: `0`, `12`, and not `-1`, `+1` or `01`.
+fn position(segment: &str) -> Option<usize> {
+    let is_number = segment.bytes().all(|byte| byte.is_ascii_digit());
+    let is_padded = segment.len() > 1 && segment.starts_with('0');
+    if is_number && !is_padded { segment.parse().ok() } else { None }
+}

@@ -1,0 +1,493 @@
+//! The built-in `string`: text in, text out. Lengths count characters as people see them.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_PAD_INDIFFERENT};
+use haft_core::{Arguments, CallError};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use regex::{Captures, Regex, RegexBuilder};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::failed;
+use crate::operation::{Operation, Operations};
+use crate::path::{
+    MOST_CHARACTERS, Path, count_of, fits_items, fits_text, flag_field, flag_of, integer_field, plain,
+    position_field, range_of, text_field, text_of,
+};
+
+/// One search takes time linear in the text, but with a factor that the pattern chooses.
+const LONGEST_SEARCHED: usize = 100_000;
+
+const LARGEST_PATTERN: usize = 1 << 20;
+
+/// To look for every match may mean to read the rest of the text for each.
+const LONGEST_SEARCH: Duration = Duration::from_secs(1);
+
+/// All that `encodeURIComponent` escapes.
+const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
+
+pub(crate) const TOOL: Operations = Operations {
+    name: "string",
+    title: ("Text", "文本"),
+    icon: "type",
+    about: "Works on text exactly: change case, trim, count, cut, split, replace, match patterns, pad, \
+            repeat, encode, hash, fill in templates. Use it when the result must be right to the character, \
+            instead of doing it in your head. Characters are counted as people see them: an emoji is one.",
+    operations: &[
+        of_text("upper", "The text in capital letters.", |a| limited(text_of(a, "text").to_uppercase())),
+        of_text("lower", "The text in small letters.", |a| limited(text_of(a, "text").to_lowercase())),
+        of_text(
+            "title",
+            "Each word with a capital letter and then small ones. Words end at spaces and hyphens.",
+            |a| limited(title(text_of(a, "text"))),
+        ),
+        Operation {
+            name: "trim",
+            about: "The text without the white space around it.",
+            fields: || json!({"text": given(), "side": {"enum": ["both", "start", "end"], "description": "Where."}}),
+            required: &["text"],
+            run: trim,
+        },
+        of_text("length", "How many characters the text has, as people see them.", |a| {
+            Ok(text_of(a, "text").graphemes(true).count().into())
+        }),
+        Operation {
+            name: "slice",
+            about: "The characters from `start` to before `end`; negative numbers count from the end.",
+            fields: || {
+                json!({
+                    "text": given(),
+                    "start": position_field("The first character; 0 is the first of the text."),
+                    "end": position_field("The character to stop before; the end of the text when left out."),
+                })
+            },
+            required: &["text", "start"],
+            run: slice,
+        },
+        Operation {
+            name: "split",
+            about: "The parts between separators, as a list.",
+            fields: || {
+                json!({
+                    "text": given(),
+                    "separator": text_field(MOST_CHARACTERS, "Between the parts; when empty, each character is one."),
+                    "limit": integer_field(1..=100_000, "The most parts; the last is then all that remains."),
+                })
+            },
+            required: &["text", "separator"],
+            run: split,
+        },
+        Operation {
+            name: "replace",
+            about: "The text with one text replaced by another, letter by letter.",
+            fields: || {
+                json!({
+                    "text": given(),
+                    "search": {"type": "string", "minLength": 1, "maxLength": MOST_CHARACTERS, "description": "What to replace."},
+                    "replacement": text_field(MOST_CHARACTERS, "What to put there."),
+                    "all": flag_field(true, "Replace every occurrence, not only the first."),
+                })
+            },
+            required: &["text", "search", "replacement"],
+            run: replace,
+        },
+        Operation {
+            name: "regexReplace",
+            about: "The text with what a regular expression matches replaced.",
+            fields: || {
+                regex_fields(json!({
+                    "replacement": text_field(10_000, "What to put there: $1 or ${name} is a group, $$ a dollar sign."),
+                    "all": flag_field(true, "Replace every match, not only the first."),
+                }))
+            },
+            required: &["text", "pattern", "replacement"],
+            run: regex_replace,
+        },
+        Operation {
+            name: "match",
+            about: "What a regular expression matches: null or {match, index, groups, named}; all: a list of those.",
+            fields: || {
+                regex_fields(json!({"all": flag_field(false, "Give every match, not only the first.")}))
+            },
+            required: &["text", "pattern"],
+            run: matches,
+        },
+        Operation {
+            name: "padStart",
+            about: "The text made as long as asked for by filling in before it.",
+            fields: pad_fields,
+            required: &["text", "length"],
+            run: |a| Ok((padding(a)? + text_of(a, "text")).into()),
+        },
+        Operation {
+            name: "padEnd",
+            about: "The text made as long as asked for by filling in after it.",
+            fields: pad_fields,
+            required: &["text", "length"],
+            run: |a| Ok((text_of(a, "text").to_owned() + &padding(a)?).into()),
+        },
+        Operation {
+            name: "repeat",
+            about: "The text several times in a row.",
+            fields: || json!({"text": given(), "count": integer_field(0..=100_000, "How many times.")}),
+            required: &["text", "count"],
+            run: repeat,
+        },
+        of_text("reverse", "The characters in reverse order.", |a| {
+            Ok(text_of(a, "text").graphemes(true).rev().collect::<String>().into())
+        }),
+        Operation {
+            name: "includes",
+            about: "Whether a text occurs in the text.",
+            fields: || {
+                json!({
+                    "text": given(),
+                    "search": text_field(MOST_CHARACTERS, "What to look for."),
+                    "ignoreCase": flag_field(false, "Take capital and small letters for the same."),
+                })
+            },
+            required: &["text", "search"],
+            run: includes,
+        },
+        of_text("base64Encode", "The text's UTF-8 bytes in Base64.", base64_encode),
+        of_text(
+            "base64Decode",
+            "The text that Base64 stands for; standard or URL-safe, with or without padding.",
+            base64_decode,
+        ),
+        of_text("urlEncode", "The text escaped as one part of a URL, like encodeURIComponent.", url_encode),
+        of_text(
+            "urlDecode",
+            "The text with its %XX escapes resolved, like decodeURIComponent; a plus sign stays one.",
+            url_decode,
+        ),
+        Operation {
+            name: "hash",
+            about: "The SHA-256 of the text's UTF-8 bytes, in hexadecimal.",
+            fields: || json!({"text": given(), "algorithm": {"enum": ["sha256"], "description": "The only one."}}),
+            required: &["text"],
+            run: |a| {
+                let digest = Sha256::digest(text_of(a, "text").as_bytes());
+                Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+            },
+        },
+        Operation {
+            name: "template",
+            about: "The template with each {{name}} or {{a.b.0}} replaced by that value. What is missing or \
+                    null leaves nothing; objects and lists are written as JSON; values are not templates.",
+            fields: || {
+                json!({
+                    "template": text_field(MOST_CHARACTERS, "The text with placeholders."),
+                    "values": {"type": "object", "description": "The values by name."},
+                })
+            },
+            required: &["template", "values"],
+            run: template,
+        },
+    ],
+};
+
+fn given() -> Value {
+    text_field(MOST_CHARACTERS, "The text.")
+}
+
+/// The fields of what looks for a pattern, and those beside them.
+fn regex_fields(more: Value) -> Value {
+    let about = "A regular expression with Unicode classes and named groups (?<name>…), without lookaround.";
+    let mut fields = Map::from_iter([
+        ("text".to_owned(), text_field(LONGEST_SEARCHED, "The text.")),
+        ("pattern".to_owned(), text_field(1000, about)),
+        ("ignoreCase".to_owned(), flag_field(false, "Take capital and small letters for the same.")),
+    ]);
+    if let Value::Object(more) = more {
+        fields.extend(more);
+    }
+    fields.into()
+}
+
+fn pad_fields() -> Value {
+    json!({
+        "text": given(),
+        "length": integer_field(0..=1_000_000, "How many characters to reach; a text as long stays as it is."),
+        "fill": {"type": "string", "minLength": 1, "maxLength": 100, "default": " ", "description": "What to fill in."},
+    })
+}
+
+/// An operation that needs the text and nothing else.
+const fn of_text(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Arguments) -> Result<Value, CallError>,
+) -> Operation {
+    Operation { name, about, fields: || json!({"text": given()}), required: &["text"], run }
+}
+
+/// A text that is known to be no more than a few times as long as one that was given.
+fn limited(text: String) -> Result<Value, CallError> {
+    fits_text(text.chars().count())?;
+    Ok(text.into())
+}
+
+fn title(text: &str) -> String {
+    let mut titled = String::with_capacity(text.len());
+    let mut begins = true;
+    for character in text.to_lowercase().chars() {
+        if begins && character.is_alphanumeric() {
+            begins = false;
+            // One small letter may have several capitals: ﬁ becomes Fi, not FI.
+            let mut capitals = character.to_uppercase();
+            titled.extend(capitals.next());
+            titled.extend(capitals.flat_map(char::to_lowercase));
+        } else {
+            begins |= character.is_whitespace() || character == '-';
+            titled.push(character);
+        }
+    }
+    titled
+}
+
+fn trim(a: &Arguments) -> Result<Value, CallError> {
+    let text = text_of(a, "text");
+    Ok(match text_of(a, "side") {
+        "start" => text.trim_start().into(),
+        "end" => text.trim_end().into(),
+        _ => text.trim().into(),
+    })
+}
+
+fn slice(a: &Arguments) -> Result<Value, CallError> {
+    let text = text_of(a, "text");
+    let range = range_of(a, text.graphemes(true).count());
+    Ok(text.graphemes(true).skip(range.start).take(range.len()).collect::<String>().into())
+}
+
+fn split(a: &Arguments) -> Result<Value, CallError> {
+    let (text, separator) = (text_of(a, "text"), text_of(a, "separator"));
+    let most = count_of(a, "limit").unwrap_or(usize::MAX);
+    if separator.is_empty() {
+        fits_items(text.graphemes(true).take(most).count())?;
+        let mut parts: Vec<&str> = text.graphemes(true).take(most.saturating_sub(1)).collect();
+        let taken: usize = parts.iter().map(|part| part.len()).sum();
+        parts.extend(text.get(taken..).filter(|rest| !rest.is_empty()));
+        return Ok(parts.into());
+    }
+    fits_items(text.splitn(most, separator).count())?;
+    Ok(text.splitn(most, separator).collect::<Vec<&str>>().into())
+}
+
+fn replace(a: &Arguments) -> Result<Value, CallError> {
+    let (text, search, replacement) = (text_of(a, "text"), text_of(a, "search"), text_of(a, "replacement"));
+    let most = if flag_of(a, "all", true) { usize::MAX } else { 1 };
+    let found = text.matches(search).take(most).count();
+    let kept = text.chars().count() - found * search.chars().count();
+    fits_text(kept + found * replacement.chars().count())?;
+    Ok(text.replacen(search, replacement, most).into())
+}
+
+fn regex(a: &Arguments) -> Result<Regex, CallError> {
+    let mut builder = RegexBuilder::new(text_of(a, "pattern"));
+    builder.case_insensitive(flag_of(a, "ignoreCase", false)).size_limit(LARGEST_PATTERN);
+    builder.build().map_err(|error| {
+        // The reason is the last line; those before it show the pattern again.
+        let told = error.to_string();
+        let reason = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        failed(format!("The pattern cannot be used: {reason}"))
+    })
+}
+
+fn in_time(started: Instant) -> Result<(), CallError> {
+    if started.elapsed() < LONGEST_SEARCH {
+        return Ok(());
+    }
+    Err(failed("The pattern takes too long on this text: more than 1 second"))
+}
+
+/// A piece of a replacement.
+enum Piece<'t> {
+    Text(&'t str),
+    Group(usize),
+}
+
+fn regex_replace(a: &Arguments) -> Result<Value, CallError> {
+    let (text, regex, started) = (text_of(a, "text"), regex(a)?, Instant::now());
+    let pieces = pieces(text_of(a, "replacement"), &regex)?;
+    let most = if flag_of(a, "all", true) { usize::MAX } else { 1 };
+    let (mut result, mut done, mut bytes) = (String::new(), 0, text.len());
+    for captures in regex.captures_iter(text).take(most) {
+        in_time(started)?;
+        let Some(whole) = captures.get(0) else { continue };
+        result.push_str(&text[done..whole.start()]);
+        done = whole.end();
+        for piece in &pieces {
+            let piece = match piece {
+                Piece::Text(text) => *text,
+                Piece::Group(group) => captures.get(*group).map_or("", |found| found.as_str()),
+            };
+            // Four bytes are the longest character. An empty piece counts as well: it is work.
+            bytes += piece.len().max(1);
+            fits_text(bytes / 4)?;
+            result.push_str(piece);
+        }
+    }
+    result.push_str(&text[done..]);
+    limited(result)
+}
+
+fn pieces<'t>(replacement: &'t str, regex: &Regex) -> Result<Vec<Piece<'t>>, CallError> {
+    let group = |name: &str| {
+        let number = name.parse::<usize>().ok().filter(|number| *number < regex.captures_len());
+        let group = number.or_else(|| regex.capture_names().position(|known| known == Some(name)));
+        group.ok_or_else(|| {
+            failed(format!("The pattern has no group {name:?} to replace with; a dollar sign is written $$"))
+        })
+    };
+    let mut pieces = Vec::new();
+    let mut rest = replacement;
+    while let Some((before, after)) = rest.split_once('$') {
+        pieces.push(Piece::Text(before));
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        if let Some((name, following)) = after.strip_prefix('{').and_then(|name| name.split_once('}')) {
+            pieces.push(Piece::Group(group(name)?));
+            rest = following;
+        } else if digits > 0 {
+            pieces.push(Piece::Group(group(&after[..digits])?));
+            rest = &after[digits..];
+        } else {
+            pieces.push(Piece::Text("$"));
+            rest = after.strip_prefix('$').unwrap_or(after);
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    pieces.retain(|piece| !matches!(piece, Piece::Text("")));
+    Ok(pieces)
+}
+
+fn matches(a: &Arguments) -> Result<Value, CallError> {
+    let (text, regex, started) = (text_of(a, "text"), regex(a)?, Instant::now());
+    let all = flag_of(a, "all", false);
+    let names: Vec<Option<&str>> = regex.capture_names().collect();
+    let mut graphemes = text.graphemes(true).peekable();
+    let (mut passed, mut index) = (0, 0_usize);
+    let (mut found, mut characters) = (Vec::new(), 0);
+    for captures in regex.captures_iter(text).take(if all { usize::MAX } else { 1 }) {
+        in_time(started)?;
+        fits_items((found.len() + 1) * names.len())?;
+        characters += captures.iter().flatten().map(|group| group.as_str().chars().count()).sum::<usize>();
+        fits_text(characters)?;
+        let start = captures.get(0).map_or(0, |whole| whole.start());
+        while let Some(grapheme) = graphemes.next_if(|next| passed + next.len() <= start) {
+            passed += grapheme.len();
+            index += 1;
+        }
+        found.push(shown(&captures, index, &names));
+    }
+    Ok(if all { found.into() } else { found.pop().unwrap_or_default() })
+}
+
+fn shown(captures: &Captures<'_>, index: usize, names: &[Option<&str>]) -> Value {
+    let group = |number: usize| captures.get(number).map_or(Value::Null, |found| found.as_str().into());
+    let groups: Vec<Value> = (1..captures.len()).map(group).collect();
+    let named = names.iter().enumerate();
+    let named: Map<String, Value> =
+        named.filter_map(|(number, name)| name.map(|name| (name.to_owned(), group(number)))).collect();
+    json!({"match": group(0), "index": index, "groups": groups, "named": named})
+}
+
+fn padding(a: &Arguments) -> Result<String, CallError> {
+    let text = text_of(a, "text");
+    let fill = a.get("fill").and_then(Value::as_str).unwrap_or(" ");
+    let length = fill.graphemes(true).count().max(1);
+    let missing = count_of(a, "length").unwrap_or(0).saturating_sub(text.graphemes(true).count());
+    let rest: String = fill.graphemes(true).take(missing % length).collect();
+    let filled = fill.chars().count() * (missing / length) + rest.chars().count();
+    fits_text(text.chars().count() + filled)?;
+    Ok(fill.repeat(missing / length) + &rest)
+}
+
+fn repeat(a: &Arguments) -> Result<Value, CallError> {
+    let (text, count) = (text_of(a, "text"), count_of(a, "count").unwrap_or(0));
+    fits_text(text.chars().count().saturating_mul(count))?;
+    Ok(text.repeat(count).into())
+}
+
+fn includes(a: &Arguments) -> Result<Value, CallError> {
+    let (text, search) = (text_of(a, "text"), text_of(a, "search"));
+    if !flag_of(a, "ignoreCase", false) {
+        return Ok(text.contains(search).into());
+    }
+    // By way of capitals ß is ss, and both of the Greek small sigmas are one.
+    let folded = |text: &str| -> String {
+        text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    };
+    Ok(folded(text).contains(&folded(search)).into())
+}
+
+fn base64_encode(a: &Arguments) -> Result<Value, CallError> {
+    let text = text_of(a, "text");
+    fits_text(text.len().div_ceil(3) * 4)?;
+    Ok(STANDARD.encode(text).into())
+}
+
+fn base64_decode(a: &Arguments) -> Result<Value, CallError> {
+    let standard = text_of(a, "text").replace('-', "+").replace('_', "/");
+    let bytes = STANDARD_PAD_INDIFFERENT
+        .decode(standard)
+        .map_err(|error| failed(format!("The text is not Base64: {error}")))?;
+    String::from_utf8(bytes).map(Value::from).map_err(|_| failed("The decoded bytes are not UTF-8 text"))
+}
+
+fn url_encode(a: &Arguments) -> Result<Value, CallError> {
+    let encoded = utf8_percent_encode(text_of(a, "text"), COMPONENT);
+    fits_text(encoded.clone().map(str::len).sum())?;
+    Ok(encoded.to_string().into())
+}
+
+fn url_decode(a: &Arguments) -> Result<Value, CallError> {
+    let text = text_of(a, "text");
+    let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_hexdigit);
+    let bad = text.match_indices('%').find(|(at, _)| !is_digit(at + 1) || !is_digit(at + 2));
+    if let Some((at, _)) = bad {
+        return Err(failed(format!("The % at byte {at} is not followed by two hexadecimal digits")));
+    }
+    match percent_decode_str(text).decode_utf8() {
+        Ok(decoded) => Ok(decoded.into_owned().into()),
+        Err(_) => Err(failed("The decoded bytes are not UTF-8 text")),
+    }
+}
+
+fn template(a: &Arguments) -> Result<Value, CallError> {
+    let values = a.get("values").unwrap_or(&Value::Null);
+    let mut rest = text_of(a, "template");
+    let (mut result, mut characters) = (String::new(), 0);
+    let mut add = |part: &str| {
+        characters += part.chars().count();
+        fits_text(characters)?;
+        result.push_str(part);
+        Ok::<(), CallError>(())
+    };
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((name, following)) = after.split_once("}}") else { break };
+        add(before)?;
+        let path = Path::parse(name.trim())?;
+        if path.depth() > 0
+            && let Some(value) = path.get(values)
+        {
+            add(&plain(value))?;
+        }
+        rest = following;
+    }
+    add(rest)?;
+    Ok(result.into())
+}

@@ -1,0 +1,188 @@
+//! Endless, huge and deep expressions end with clear words, and do no harm to the next one.
+
+use std::time::Duration;
+
+use haft_core::Locale;
+use haft_engine::{CallOptions, ErrorKind};
+use serde_json::json;
+
+use crate::support::{engine, evaluate};
+
+#[tokio::test]
+async fn what_takes_too_much_ends_and_the_next_expression_is_answered() {
+    let tools = engine();
+    let deep = format!("{}1{}", "(".repeat(4900), ")".repeat(4900));
+    let calls = format!("{}1{}", "sin(".repeat(1600), ")".repeat(1600));
+    let powers = vec!["2"; 3000].join("^");
+    for hostile in [
+        "sum(1:1e9)",
+        "zeros(1e5, 1e5)",
+        "f(x) = f(x + 1); f(1)",
+        "ones(3000, 3000) * ones(3000, 3000)",
+        "map(1:1e7, f(x) = x^2)",
+        "s(n) = n == 0 ? 0 : s(n - 1) + s(n - 1); s(40)",
+        "inv(ones(500, 500) + diag(1:500))",
+        "combinations(1e7, 5e6)",
+        "factorial(bignumber(1e6))",
+        "nthRoots(1, 1e9)",
+        "concat(\"a\", \"b\") ^ 2",
+        &deep,
+        &calls,
+        &powers,
+        "a = [1:1000]; b = kron(a, a); c = kron(b, b)",
+        "bignumber(2) ^ 1e9",
+        "format(1:1e6)",
+        "print(\"$a\", {a: 1:1e6})",
+    ] {
+        // Whatever comes of it, it is an answer.
+        let started = hostile.get(..40).unwrap_or(hostile);
+        let answer = tokio::time::timeout(Duration::from_secs(60), evaluate(&tools, hostile)).await;
+        if let Err((kind, message)) = answer.unwrap_or_else(|_| panic!("{started} did not end")) {
+            assert_eq!(kind, ErrorKind::Execution, "{started}: {message}");
+            assert!(!message.is_empty(), "{started}");
+        }
+        let next = evaluate(&tools, "1 + 1").await.expect("the next one is fine");
+        assert_eq!(next["result"], 2, "after {started}");
+    }
+}
+
+#[tokio::test]
+async fn each_limit_has_its_own_words_in_both_languages() {
+    let tools = engine();
+    let deep = format!("{}1{}", "(".repeat(4900), ")".repeat(4900));
+    for (expression, en, zh) in [
+        ("sum(1:1e9)", "The expression", "表达式"),
+        (
+            "s(n) = n == 0 ? 0 : s(n - 1) + s(n - 1); s(40)",
+            "The expression takes more than 1 s to compute; try a smaller one",
+            "表达式的计算超过 1 秒；请简化后再试",
+        ),
+        ("f(x) = f(x + 1); f(1)", "The expression is nested too deeply", "表达式嵌套过深"),
+        (&deep, "The expression is nested too deeply", "表达式嵌套过深"),
+    ] {
+        let result =
+            tools.execute("calculator", json!({"expression": expression}), CallOptions::default()).await;
+        let result = result.expect("the engine itself works");
+        let error = result.error().unwrap_or_else(|| panic!("{}: {:?}", &expression[..10], result.data()));
+        assert!(error.message().render(Locale::En).starts_with(en), "{error}");
+        assert!(error.message().render(Locale::Zh).starts_with(zh), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn too_long_an_expression_is_refused_before_it_is_looked_at() {
+    let tools = engine();
+    for length in [10_001, 100_000, 10_000_000] {
+        let (kind, message) = evaluate(&tools, &"(".repeat(length)).await.expect_err("refused");
+        assert_eq!(kind, ErrorKind::Validation);
+        assert!(message.ends_with("is longer than 10000 characters") && message.len() < 300, "{message}");
+    }
+    assert_eq!(evaluate(&tools, "").await.expect_err("refused").0, ErrorKind::Validation);
+}
+
+#[tokio::test]
+async fn one_expression_cannot_see_or_change_anothers_world() {
+    let tools = engine();
+    assert!(evaluate(&tools, "secret = 42; g(x) = x + secret; g(1)").await.is_ok());
+    for leak in ["secret", "g(1)"] {
+        let (_, message) = evaluate(&tools, leak).await.expect_err("unknown");
+        assert!(message.starts_with("Undefined"), "{message}");
+    }
+    for units in ["5 m2 to sqmi", "1 acre to m2", "3 hp to W", "2 mile / 1 hour to knot"] {
+        let _ = evaluate(&tools, units).await;
+        let area = evaluate(&tools, "2 m * 3 m").await.expect("an area");
+        assert_eq!(area["text"], "6 m^2", "after {units}");
+    }
+    evaluate(&tools, "pi = 3; sin = 4; e = 1").await.expect("its own names");
+    assert_eq!(evaluate(&tools, "round(pi * 1000)").await.expect("pi is pi")["result"], 3142);
+    assert_eq!(evaluate(&tools, "sin(0)").await.expect("sin is sin")["result"], 0);
+}
+
+#[tokio::test]
+async fn what_could_change_the_engine_or_reach_out_of_it_is_refused() {
+    let tools = engine();
+    for name in [
+        "import",
+        "createUnit",
+        "evaluate",
+        "parse",
+        "simplify",
+        "derivative",
+        "resolve",
+        "reviver",
+        "config",
+        "typed",
+        "parser",
+        "compile",
+        "chain",
+        "help",
+    ] {
+        for call in [format!("{name}()"), format!("{name}(\"x\")"), format!("{name}(\"x\", \"x\")")] {
+            let (kind, message) = evaluate(&tools, &call).await.expect_err(&call);
+            assert_eq!(kind, ErrorKind::Execution);
+            let refused = message.contains("is disabled") || message.starts_with("Undefined");
+            assert!(refused, "{call}: {message}");
+        }
+    }
+    // Nothing an expression can say changes how the next one is computed.
+    evaluate(&tools, "config({number: \"BigNumber\"})").await.expect_err("refused");
+    assert_eq!(evaluate(&tools, "typeOf(1/3)").await.expect("a number")["result"], "\"number\"");
+    for reach in [
+        "constructor",
+        "cos.constructor",
+        "cos.constructor(\"return 1\")()",
+        "f(x) = x; f.constructor",
+        "[].constructor",
+        "{}.constructor",
+        "{}.__proto__",
+        "{a: 1}[\"constructor\"]",
+        "\"a\".constructor",
+        "this",
+        "globalThis",
+        "process",
+        "require(\"fs\")",
+        "fetch(\"http://127.0.0.1\")",
+        "Date()",
+        "performance.now()",
+        "toString.call",
+        "math.import",
+    ] {
+        evaluate(&tools, reach).await.expect_err(reach);
+    }
+}
+
+#[tokio::test]
+async fn many_at_once_are_all_answered() {
+    let tools = engine();
+    let expressions: Vec<String> = (0..100).map(|n| format!("{n} * 2")).collect();
+    let calls = expressions.iter().map(|expression| evaluate(&tools, expression));
+    for (n, answer) in futures_util::future::join_all(calls).await.into_iter().enumerate() {
+        assert_eq!(answer.expect("answered")["result"], n * 2);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_who_has_gone_is_not_computed_for() {
+    let tools = engine();
+    evaluate(&tools, "1").await.expect("loaded");
+    for _ in 0..20 {
+        let slow = evaluate(&tools, "s(n) = n == 0 ? 0 : s(n - 1) + s(n - 1); s(40)");
+        tokio::time::timeout(Duration::from_millis(1), slow).await.expect_err("gone");
+    }
+    // At most the two that were begun hold it up, not all twenty.
+    let answer = tokio::time::timeout(Duration::from_secs(15), evaluate(&tools, "2")).await.expect("in time");
+    assert_eq!(answer.expect("answered")["result"], 2);
+}
+
+#[tokio::test]
+async fn chance_is_mathjss_own() {
+    let tools = engine();
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..20 {
+        let answer = evaluate(&tools, "randomInt(0, 1000000)").await.expect("a number");
+        let number = answer["result"].as_u64().expect("an integer");
+        assert!(number < 1_000_000);
+        seen.insert(number);
+    }
+    assert!(seen.len() > 10, "{seen:?}");
+}

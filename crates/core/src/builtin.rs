@@ -1,0 +1,94 @@
+//! Tools that come with Haft: code behind a definition, offered to everyone under a constant name.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Arguments, BoxFuture, CallContext, CallError, ConfigError, Effect, Kind, Message, Prepared, ToolOutput,
+    ToolSpec, Violation,
+};
+
+crate::templates! {
+    UNKNOWN = "builtin.unknown",
+        "there is no built-in tool of that name; there are {known}",
+        "没有这个内置工具；可用的有：{known}";
+}
+
+/// One built-in tool: its definition and its code, in one object.
+pub trait Builtin: Send + Sync + 'static {
+    /// Name, title, description, schemas. Its name is its id.
+    fn spec(&self) -> ToolSpec;
+
+    /// Better words for what is wrong with an argument than the schema has.
+    fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
+        None
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>>;
+}
+
+/// The kind `builtin`. `config` names the tool, so that a user may define a variant with a narrower schema.
+#[derive(Default)]
+pub struct BuiltinKind(Vec<Arc<dyn Builtin>>);
+
+impl BuiltinKind {
+    /// Adds a tool.
+    #[must_use]
+    pub fn with(mut self, builtin: impl Builtin) -> Self {
+        self.0.push(Arc::new(builtin));
+        self
+    }
+}
+
+impl Kind for BuiltinKind {
+    fn name(&self) -> &'static str {
+        "builtin"
+    }
+
+    fn tools(&self) -> Vec<ToolSpec> {
+        let config = |spec: &ToolSpec| Map::from_iter([("tool".to_owned(), json!(spec.name))]);
+        let specs = self.0.iter().map(|builtin| builtin.spec());
+        specs.map(|spec| ToolSpec { config: config(&spec), kind: self.name().into(), ..spec }).collect()
+    }
+
+    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let wanted = config.get("tool").and_then(Value::as_str);
+        let found = self.0.iter().find(|builtin| Some(builtin.spec().name.as_str()) == wanted);
+        match found {
+            Some(builtin) => Ok(Arc::new(Ready(builtin.clone()))),
+            None => {
+                let known: Vec<String> = self.0.iter().map(|builtin| builtin.spec().name.into()).collect();
+                Err(Violation::new("tool", Message::new(&UNKNOWN).with("known", known.join(", "))).into())
+            }
+        }
+    }
+}
+
+struct Ready(Arc<dyn Builtin>);
+
+impl Prepared for Ready {
+    fn effect(&self) -> Effect {
+        Effect::Read
+    }
+
+    fn input_schema(&self) -> Option<Value> {
+        self.0.spec().input_schema
+    }
+
+    fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {
+        self.0.explain(violation, arguments)
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        self.0.run(arguments, context)
+    }
+}

@@ -1,0 +1,201 @@
+//! The built-in tools through every door of the binary, and the guide that is made from their definitions.
+
+use haft_testkit::{Client, HaftProcess, run};
+use serde_json::{Value, json};
+
+use crate::HAFT;
+
+const NAMES: [&str; 6] = ["array", "calculator", "datetime", "object", "stop_response", "string"];
+
+#[tokio::test]
+async fn they_are_called_over_rest_and_from_the_command_line() {
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
+    let api = Client::new(&server.url, "t");
+    for (tool, arguments, pairs, expected) in [
+        (
+            "calculator",
+            json!({"expression": "(10 * 5) + 2"}),
+            vec!["expression=(10 * 5) + 2"],
+            json!({"expression": "(10 * 5) + 2", "result": 52, "text": "52"}),
+        ),
+        (
+            "datetime",
+            json!({"operation": "add", "date": "2024-01-31", "amount": 1, "unit": "month", "format": "YYYY-MM-DD", "timezone": "UTC"}),
+            vec![
+                "operation=add",
+                "date=2024-01-31",
+                "amount=1",
+                "unit=month",
+                "format=YYYY-MM-DD",
+                "timezone=UTC",
+            ],
+            json!({"operation": "add", "originalDate": "2024-01-31", "amount": 1, "unit": "month", "result": "2024-02-29",
+                   "iso": "2024-02-29T00:00:00.000Z"}),
+        ),
+        (
+            "string",
+            json!({"operation": "upper", "text": "straße"}),
+            vec!["operation=upper", "text=straße"],
+            json!({"operation": "upper", "result": "STRASSE"}),
+        ),
+        (
+            "array",
+            json!({"operation": "sum", "array": [1, 2, 3]}),
+            vec!["operation=sum", "array:=[1,2,3]"],
+            json!({"operation": "sum", "result": 6}),
+        ),
+        (
+            "object",
+            json!({"operation": "get", "object": {"a": {"b": [7]}}, "path": "a.b.0"}),
+            vec!["operation=get", "object:={\"a\":{\"b\":[7]}}", "path=a.b.0"],
+            json!({"operation": "get", "result": 7}),
+        ),
+        (
+            "stop_response",
+            json!({"message": "bye"}),
+            vec!["message=bye"],
+            json!({"message": "bye", "control": "stop"}),
+        ),
+    ] {
+        let reply = api.post(&format!("/api/tools/{tool}/execute"), &json!({"arguments": arguments})).await;
+        assert_eq!((reply.status, &reply.data()["data"]), (200, &expected), "{tool}: {}", reply.body);
+        let mut command = vec!["call", tool, "--json"];
+        command.extend(pairs);
+        let ended = run(HAFT, &command, &[], "").await;
+        let result: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        assert_eq!((ended.code, &result["data"]), (0, &expected), "{tool}: {}", ended.stderr);
+    }
+    let zh = api.with("accept-language", "zh-CN");
+    let reply = zh
+        .post(
+            "/api/tools/datetime/execute",
+            &json!({"arguments": {"operation": "diff", "date": "2024-01-01"}}),
+        )
+        .await;
+    assert_eq!(
+        (reply.status, reply.message()),
+        (400, "Invalid inputs: targetDate: 计算日期差需要提供目标日期 (targetDate)")
+    );
+    let reply = api.post("/api/tools/calculator/execute", &json!({"arguments": {"expression": "foo"}})).await;
+    assert_eq!((reply.status, reply.kind(), reply.message()), (422, "Execution", "Undefined symbol foo"));
+}
+
+#[tokio::test]
+async fn each_has_what_the_console_and_the_model_need() {
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
+    let api = Client::new(&server.url, "t");
+    let listed = api.get("/api/tools?type=builtin").await;
+    let names: Vec<&str> = listed.data()["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(names, NAMES);
+    for tool in listed.data()["items"].as_array().expect("items") {
+        let name = &tool["name"];
+        assert_eq!(&tool["id"], name);
+        assert!(tool["title"]["en"].is_string() && tool["title"]["zh"].is_string(), "{name}");
+        assert!(tool["icon"].is_string() && tool["category"].is_string(), "{name}");
+        assert!(tool["outputSchema"].is_object(), "{name}");
+        let forms =
+            tool["inputSchema"]["oneOf"].as_array().cloned().unwrap_or(vec![tool["inputSchema"].clone()]);
+        for form in forms {
+            assert_eq!(form["additionalProperties"], false, "{name} {}", form["title"]);
+            for (field, schema) in form["properties"].as_object().expect("fields") {
+                let described = schema["description"].is_string() || schema.get("const").is_some();
+                assert!(described, "{name} {} {field} has no description", form["title"]);
+            }
+        }
+    }
+    // A variant with a narrower schema is a tool of its own.
+    let narrow = json!({"name": "shout", "description": "Upper case.", "type": "builtin", "config": {"tool": "string"},
+        "inputSchema": {"type": "object", "required": ["operation", "text"], "properties": {"operation": {"const": "upper"}, "text": {"type": "string"}}}});
+    assert_eq!(api.post("/api/tools", &narrow).await.status, 201);
+    let reply = api
+        .post("/api/tools/shout/execute", &json!({"arguments": {"operation": "upper", "text": "hi"}}))
+        .await;
+    assert_eq!(reply.data()["data"]["result"], "HI");
+    let unknown = json!({"name": "x", "description": "X.", "type": "builtin", "config": {"tool": "none"}});
+    let reply = api.post("/api/tools", &unknown).await;
+    assert!(
+        reply.message().starts_with("Invalid inputs: config.tool: there is no built-in tool of that name"),
+        "{}",
+        reply.message()
+    );
+}
+
+#[tokio::test]
+async fn the_guide_says_what_the_definitions_say() {
+    let listed = run(HAFT, &["tools", "--json"], &[], "").await;
+    let tools: Vec<Value> = serde_json::from_str(&listed.stdout).expect("JSON");
+    let guide = guide(tools.iter().filter(|tool| tool["type"] == "builtin"));
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/builtins.md");
+    if std::env::var_os("HAFT_WRITE_GUIDE").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, &guide).expect("written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == guide, "docs/guide/builtins.md is not what the definitions say; run `make guide`");
+}
+
+fn guide<'a>(tools: impl Iterator<Item = &'a Value>) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut guide = String::from(
+        "# Built-in tools\n\nMade from the definitions by `make guide`; a test fails when it is out of date.\n\
+         Call one with `haft call NAME key=value …`, or `POST /api/tools/NAME/execute`.\n",
+    );
+    for tool in tools {
+        let (en, zh) = (text(&tool["title"]["en"]), text(&tool["title"]["zh"]));
+        guide += &format!(
+            "\n## {}\n\n{en} · {zh} · `{}`\n\n{}\n",
+            text(&tool["name"]),
+            text(&tool["category"]),
+            text(&tool["description"])
+        );
+        match tool["inputSchema"]["oneOf"].as_array() {
+            None => guide += &fields(&tool["inputSchema"]),
+            Some(forms) => {
+                for form in forms {
+                    guide += &format!(
+                        "\n### {} {}\n\n{}\n",
+                        text(&tool["name"]),
+                        text(&form["title"]),
+                        text(&form["description"])
+                    );
+                    guide += &fields(form);
+                }
+            }
+        }
+    }
+    guide
+}
+
+fn fields(form: &Value) -> String {
+    let required: Vec<&str> =
+        form["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut rows = String::new();
+    for (name, schema) in form["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, schema)| schema.get("const").is_none())
+    {
+        let mut facts = Vec::new();
+        for keyword in ["type", "enum", "default", "minimum", "maximum", "minLength", "maxLength", "maxItems"]
+        {
+            if let Some(value) = schema.get(keyword) {
+                let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                facts.push(if keyword == "type" { shown } else { format!("{keyword} {shown}") });
+            }
+        }
+        let need = if required.contains(&name.as_str()) { "yes" } else { "" };
+        let about = schema["description"].as_str().unwrap_or_default().replace('|', "\\|");
+        rows += &format!("| `{name}` | {need} | {} | {about} |\n", facts.join(", ").replace('|', "\\|"));
+    }
+    if rows.is_empty() {
+        String::new()
+    } else {
+        format!("\n| field | required | form | meaning |\n|---|---|---|---|\n{rows}")
+    }
+}
