@@ -379,7 +379,7 @@ fn matches(a: &Arguments) -> Result<Value, CallError> {
     let all = flag_of(a, "all", false);
     let names: Vec<Option<&str>> = regex.capture_names().collect();
     let mut graphemes = text.graphemes(true).peekable();
-    let (mut passed, mut index) = (0, 0_usize);
+    let (mut passed, mut index) = (0_usize, 0_usize);
     let (mut found, mut characters) = (Vec::new(), 0);
     for captures in regex.captures_iter(text).take(if all { usize::MAX } else { 1 }) {
         in_time(started)?;

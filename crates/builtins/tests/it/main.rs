@@ -6,6 +6,9 @@
     reason = "a test may panic, and ends its tasks itself"
 )]
 
+mod array;
 mod datetime;
+mod object;
 mod string;
+mod string_patterns;
 mod support;
