@@ -32,6 +32,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
             "datetime",
             json!({"operation": "add", "date": "2024-01-31", "amount": 1, "unit": "month"}),
         ),
+        ("stop_response", "stop_response", json!({"message": "bye"})),
         ("string: upper", "string", json!({"operation": "upper", "text": "the quick brown fox"})),
         (
             "string: regexReplace",
@@ -59,7 +60,23 @@ pub(crate) async fn run() -> anyhow::Result<()> {
         loading.as_secs_f64() * 1e3,
         after - before
     );
+    let without = making(|| ToolService::builder().kind(haft_builtins::kind()).build());
+    let with =
+        making(|| ToolService::builder().kind(haft_builtins::kind().with(haft_calc::calculator())).build());
+    println!(
+        "  an engine with the built-ins is made in {without:.2} ms; with the calculator too in {with:.2} ms"
+    );
     start_up()
+}
+
+/// Milliseconds to make an engine.
+fn making(make: impl Fn() -> ToolService) -> f64 {
+    let rounds = (0..ROUNDS).map(|_| {
+        let start = Instant::now();
+        std::hint::black_box(make());
+        start.elapsed().as_secs_f64() * 1e3
+    });
+    median(rounds.collect())
 }
 
 async fn round(tools: &ToolService, tool: &str, arguments: &Value) -> anyhow::Result<f64> {

@@ -4,15 +4,33 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use haft_core::{Arguments, CallError};
+use haft_core::{Arguments, CallError, Message};
 use serde_json::{Map, Number, Value, json};
 
-use crate::failed;
+use crate::failure;
 use crate::operation::{Operation, Operations};
 use crate::path::{
     Path, count_of, fits_items, fits_text, flag_of, integer_field, list_field, list_of, plain,
     position_field, range_of, text_field, text_of,
 };
+
+haft_core::templates! {
+    NO_VALUE = "array.noValue",
+        "{op} needs a value to compare with",
+        "{op} 需要一个用于比较的值 (value)";
+    NO_LIST = "array.noList",
+        "in needs a list as its value",
+        "in 的值 (value) 必须是列表";
+    NOT_A_NUMBER = "array.notANumber",
+        "Item {index} is not a number",
+        "第 {index} 项 (从 0 开始) 不是数字";
+    NOTHING_AT_KEY = "array.nothingAtKey",
+        "Item {index} has nothing at the key",
+        "第 {index} 项 (从 0 开始) 没有该键 (key)";
+    TOO_LARGE = "array.tooLarge",
+        "The result is too large for a number",
+        "结果过大，无法用数字表示";
+}
 
 pub(crate) const TOOL: Operations = Operations {
     name: "array",
@@ -300,12 +318,12 @@ fn filter(a: &Arguments) -> Result<Value, CallError> {
         return Ok(items.filter(|&item| path.get(item).is_some() == expected).cloned().collect());
     }
     let Some(value) = a.get("value") else {
-        return Err(failed(format!("{op} needs a value to compare with")));
+        return Err(failure(Message::new(&NO_VALUE).with("op", op)));
     };
     let wanted = Ordered::of(value);
     let mut members = BTreeSet::new();
     if op == "in" {
-        let Value::Array(listed) = value else { return Err(failed("in needs a list as its value")) };
+        let Value::Array(listed) = value else { return Err(failure(Message::new(&NO_LIST))) };
         members.extend(listed.iter().map(Ordered::of));
     }
     let holds = |found: &Value| match op {
@@ -386,8 +404,8 @@ fn numbers(a: &Arguments) -> Result<Vec<&Number>, CallError> {
     let items = list_of(a, "array").iter().enumerate();
     let numbers = items.map(|(index, item)| match path.get(item) {
         Some(Value::Number(number)) => Ok(number),
-        Some(_) => Err(failed(format!("Item {index} is not a number"))),
-        None => Err(failed(format!("Item {index} has nothing at the key"))),
+        Some(_) => Err(failure(Message::new(&NOT_A_NUMBER).with("index", index))),
+        None => Err(failure(Message::new(&NOTHING_AT_KEY).with("index", index))),
     });
     numbers.collect()
 }
@@ -422,7 +440,7 @@ fn average(a: &Arguments) -> Result<Value, CallError> {
 }
 
 fn finite(float: f64) -> Result<Value, CallError> {
-    let number = Number::from_f64(float).ok_or_else(|| failed("The result is too large for a number"))?;
+    let number = Number::from_f64(float).ok_or_else(|| failure(Message::new(&TOO_LARGE)))?;
     Ok(Value::Number(number))
 }
 

@@ -11,7 +11,7 @@ mod stop;
 mod string;
 
 use haft_core::builtin::BuiltinKind;
-use haft_core::{CallError, ErrorKind, KindName, Template, ToolName, ToolSpec};
+use haft_core::{CallError, ErrorKind, KindName, Message, Template, ToolName, ToolSpec};
 
 /// The kind `builtin` with every tool of this crate. Add others with [`BuiltinKind::with`].
 pub fn kind() -> BuiltinKind {
@@ -25,7 +25,9 @@ pub fn kind() -> BuiltinKind {
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
-    datetime::TEMPLATES.to_vec()
+    let own =
+        [datetime::TEMPLATES, operation::TEMPLATES, path::TEMPLATES, string::TEMPLATES, array::TEMPLATES];
+    own.into_iter().flatten().copied().chain(object::all_templates()).collect()
 }
 
 /// A definition with a name that is known to be good.
@@ -34,6 +36,6 @@ fn spec(name: &'static str, about: &str) -> ToolSpec {
 }
 
 /// The tool's own failure.
-fn failed(text: impl Into<String>) -> CallError {
-    CallError::text(ErrorKind::Execution, text)
+fn failure(message: Message) -> CallError {
+    CallError::new(ErrorKind::Execution, message)
 }

@@ -4,13 +4,24 @@ mod query;
 
 use std::collections::HashSet;
 
-use haft_core::{Arguments, CallError};
+use haft_core::{Arguments, CallError, Message, Template};
 use serde_json::{Map, Value, json};
 
 use crate::array::Ordered;
-use crate::failed;
+use crate::failure;
 use crate::operation::{Operation, Operations};
 use crate::path::{Path, fits_depth, fits_items, fits_text, list_of, text_field, text_of};
+
+haft_core::templates! {
+    EMPTY_PATH = "object.emptyPath",
+        "The path is empty: it names nothing within the object",
+        "路径为空: 没有指向对象中的任何内容";
+}
+
+/// Every message of this tool.
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    TEMPLATES.iter().chain(query::TEMPLATES).copied()
+}
 
 pub(crate) const TOOL: Operations = Operations {
     name: "object",
@@ -177,7 +188,7 @@ fn object_of<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> Value
 fn path_within(a: &Arguments) -> Result<Path, CallError> {
     let path = Path::argument(a, "path")?;
     if path.depth() == 0 {
-        return Err(failed("The path is empty: it names nothing within the object"));
+        return Err(failure(Message::new(&EMPTY_PATH)));
     }
     Ok(path)
 }

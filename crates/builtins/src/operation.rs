@@ -2,8 +2,14 @@
 
 use haft_core::builtin::Builtin;
 use haft_core::tool::Title;
-use haft_core::{Arguments, BoxFuture, CallContext, CallError, ToolOutput, ToolSpec};
+use haft_core::{Arguments, BoxFuture, CallContext, CallError, ErrorKind, Message, ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
+
+haft_core::templates! {
+    UNKNOWN_OPERATION = "builtins.unknownOperation",
+        "Unknown operation: {operation}",
+        "未知的操作类型: {operation}";
+}
 
 /// One operation: its own fields, and what it does.
 pub(crate) struct Operation {
@@ -47,18 +53,39 @@ impl Builtin for Operations {
         arguments: &'a Arguments,
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
-        let wanted = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
-        let found = self.operations.iter().find(|operation| operation.name == wanted);
-        let answer = match found {
-            Some(operation) => (operation.run)(arguments),
-            None => Err(crate::failed(format!("Unknown operation: {wanted}"))),
-        };
-        let answer = answer.map(|result| json!({"operation": wanted, "result": result}).into());
-        Box::pin(std::future::ready(answer))
+        Box::pin(async move {
+            let wanted = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
+            let Some(operation) = self.operations.iter().find(|operation| operation.name == wanted) else {
+                return Err(crate::failure(Message::new(&UNKNOWN_OPERATION).with("operation", wanted)));
+            };
+            let result = if operation.is_heavy(arguments) {
+                let (run, arguments) = (operation.run, arguments.clone());
+                let work = tokio::task::spawn_blocking(move || run(&arguments));
+                match work.await {
+                    Ok(result) => result?,
+                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                    Err(error) => return Err(CallError::text(ErrorKind::Cancelled, error.to_string())),
+                }
+            } else {
+                (operation.run)(arguments)?
+            };
+            Ok(json!({"operation": wanted, "result": result}).into())
+        })
     }
 }
 
+/// Work on more values than this is done on a thread of its own, so that others need not wait for it.
+const HEAVY: usize = 1_000;
+
+/// Operations whose cost the size of their arguments does not tell.
+const SEARCHES: [&str; 3] = ["regexReplace", "match", "query"];
+
 impl Operation {
+    fn is_heavy(&self, arguments: &Arguments) -> bool {
+        let values = haft_core::json::size(arguments.as_value()).values;
+        values > if SEARCHES.contains(&self.name) { HEAVY / 50 } else { HEAVY }
+    }
+
     fn form(&self) -> Value {
         let mut properties = Map::from_iter([("operation".to_owned(), json!({"const": self.name}))]);
         if let Value::Object(fields) = (self.fields)() {

@@ -3,10 +3,31 @@
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 
-use haft_core::{Arguments, CallError};
+use haft_core::{Arguments, CallError, Message};
 use serde_json::{Map, Value, json};
 
-use crate::failed;
+use crate::failure;
+
+haft_core::templates! {
+    TOO_LONG = "path.tooLong",
+        "The result would be longer than 1,000,000 characters",
+        "结果将超过 1,000,000 个字符";
+    TOO_MANY_ITEMS = "path.tooManyItems",
+        "The result would have more than 100,000 items",
+        "结果将超过 100,000 项";
+    TOO_DEEP = "path.tooDeep",
+        "The result would be nested {depth} levels deep; at most {limit}",
+        "结果将嵌套 {depth} 层；最多 {limit} 层";
+    TOO_MANY_SEGMENTS = "path.tooManySegments",
+        "The path has {count} segments; at most {limit}",
+        "路径有 {count} 段；最多 {limit} 段";
+    NO_PLACE = "path.noPlace",
+        "{segment} is no place in the list at {path}, which has {length} items",
+        "{segment} 不是 {path} 处列表中的位置，该列表有 {length} 项";
+    NOT_NESTED = "path.notNested",
+        "The value at {path} is neither an object nor a list",
+        "{path} 处的值既不是对象也不是列表";
+}
 
 /// Characters in a text, given or made.
 pub(crate) const MOST_CHARACTERS: usize = 1_000_000;
@@ -88,21 +109,21 @@ pub(crate) fn fits_text(characters: usize) -> Result<(), CallError> {
     if characters <= MOST_CHARACTERS {
         return Ok(());
     }
-    Err(failed("The result would be longer than 1,000,000 characters"))
+    Err(failure(Message::new(&TOO_LONG)))
 }
 
 pub(crate) fn fits_items(items: usize) -> Result<(), CallError> {
     if items <= MOST_ITEMS {
         return Ok(());
     }
-    Err(failed("The result would have more than 100,000 items"))
+    Err(failure(Message::new(&TOO_MANY_ITEMS)))
 }
 
 pub(crate) fn fits_depth(depth: usize) -> Result<(), CallError> {
     if depth <= DEEPEST {
         return Ok(());
     }
-    Err(failed(format!("The result would be nested {depth} levels deep; at most {DEEPEST}")))
+    Err(failure(Message::new(&TOO_DEEP).with("depth", depth).with("limit", DEEPEST)))
 }
 
 /// A place within a JSON value: names of fields and numbers of items, from the outside in.
@@ -158,8 +179,8 @@ impl Path {
 
     fn checked(segments: Vec<String>) -> Result<Self, CallError> {
         if segments.len() > MOST_SEGMENTS {
-            let count = segments.len();
-            return Err(failed(format!("The path has {count} segments; at most {MOST_SEGMENTS}")));
+            let message = Message::new(&TOO_MANY_SEGMENTS).with("count", segments.len());
+            return Err(failure(message.with("limit", MOST_SEGMENTS)));
         }
         Ok(Self(segments))
     }
@@ -195,10 +216,9 @@ impl Path {
                 Value::Array(items) => {
                     let length = items.len();
                     let Some(index) = position(segment).filter(|index| *index <= length) else {
-                        return Err(failed(format!(
-                            "{segment:?} is no place in the list at {:?}, which has {length} items",
-                            outer(),
-                        )));
+                        let message = Message::new(&NO_PLACE).with("segment", format!("{segment:?}"));
+                        let message = message.with("path", format!("{:?}", outer()));
+                        return Err(failure(message.with("length", length)));
                     };
                     if index == length {
                         items.push(Value::Null);
@@ -206,10 +226,8 @@ impl Path {
                     &mut items[index]
                 }
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                    return Err(failed(format!(
-                        "The value at {:?} is neither an object nor a list",
-                        outer()
-                    )));
+                    let message = Message::new(&NOT_NESTED).with("path", format!("{:?}", outer()));
+                    return Err(failure(message));
                 }
             };
         }

@@ -4,19 +4,30 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_PAD_INDIFFERENT};
-use haft_core::{Arguments, CallError};
+use haft_core::{Arguments, CallError, Message};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use regex::{Captures, Regex, RegexBuilder};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::failed;
+use crate::failure;
 use crate::operation::{Operation, Operations};
 use crate::path::{
     MOST_CHARACTERS, Path, count_of, fits_items, fits_text, flag_field, flag_of, integer_field, plain,
     position_field, range_of, text_field, text_of,
 };
+
+haft_core::templates! {
+    BAD_PATTERN = "string.badPattern", "The pattern cannot be used: {reason}", "正则表达式无法使用: {reason}";
+    TOO_SLOW = "string.tooSlow", "The pattern takes too long on this text: more than 1 second", "正则表达式处理此文本耗时过长: 超过 1 秒";
+    NO_GROUP = "string.noGroup", "The pattern has no group {group} to replace with; a dollar sign is written $$",
+        "正则表达式中没有可用于替换的分组 {group}；美元符号请写作 $$";
+    NOT_BASE64 = "string.notBase64", "The text is not Base64: {reason}", "文本不是 Base64: {reason}";
+    NOT_UTF8 = "string.notUtf8", "The decoded bytes are not UTF-8 text", "解码后的字节不是 UTF-8 文本";
+    BAD_ESCAPE = "string.badEscape",
+        "The % at byte {at} is not followed by two hexadecimal digits", "字节 {at} 处的 % 后面不是两位十六进制数字";
+}
 
 /// One search takes time linear in the text, but with a factor that the pattern chooses.
 const LONGEST_SEARCHED: usize = 100_000;
@@ -303,7 +314,7 @@ fn regex(a: &Arguments) -> Result<Regex, CallError> {
         // The reason is the last line; those before it show the pattern again.
         let told = error.to_string();
         let reason = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        failed(format!("The pattern cannot be used: {reason}"))
+        failure(Message::new(&BAD_PATTERN).with("reason", reason))
     })
 }
 
@@ -311,7 +322,7 @@ fn in_time(started: Instant) -> Result<(), CallError> {
     if started.elapsed() < LONGEST_SEARCH {
         return Ok(());
     }
-    Err(failed("The pattern takes too long on this text: more than 1 second"))
+    Err(failure(Message::new(&TOO_SLOW)))
 }
 
 /// A piece of a replacement.
@@ -349,9 +360,7 @@ fn pieces<'t>(replacement: &'t str, regex: &Regex) -> Result<Vec<Piece<'t>>, Cal
     let group = |name: &str| {
         let number = name.parse::<usize>().ok().filter(|number| *number < regex.captures_len());
         let group = number.or_else(|| regex.capture_names().position(|known| known == Some(name)));
-        group.ok_or_else(|| {
-            failed(format!("The pattern has no group {name:?} to replace with; a dollar sign is written $$"))
-        })
+        group.ok_or_else(|| failure(Message::new(&NO_GROUP).with("group", format!("{name:?}"))))
     };
     let mut pieces = Vec::new();
     let mut rest = replacement;
@@ -442,10 +451,9 @@ fn base64_encode(a: &Arguments) -> Result<Value, CallError> {
 
 fn base64_decode(a: &Arguments) -> Result<Value, CallError> {
     let standard = text_of(a, "text").replace('-', "+").replace('_', "/");
-    let bytes = STANDARD_PAD_INDIFFERENT
-        .decode(standard)
-        .map_err(|error| failed(format!("The text is not Base64: {error}")))?;
-    String::from_utf8(bytes).map(Value::from).map_err(|_| failed("The decoded bytes are not UTF-8 text"))
+    let decoded = STANDARD_PAD_INDIFFERENT.decode(standard);
+    let bytes = decoded.map_err(|error| failure(Message::new(&NOT_BASE64).with("reason", error)))?;
+    String::from_utf8(bytes).map(Value::from).map_err(|_| failure(Message::new(&NOT_UTF8)))
 }
 
 fn url_encode(a: &Arguments) -> Result<Value, CallError> {
@@ -459,12 +467,10 @@ fn url_decode(a: &Arguments) -> Result<Value, CallError> {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_hexdigit);
     let bad = text.match_indices('%').find(|(at, _)| !is_digit(at + 1) || !is_digit(at + 2));
     if let Some((at, _)) = bad {
-        return Err(failed(format!("The % at byte {at} is not followed by two hexadecimal digits")));
+        return Err(failure(Message::new(&BAD_ESCAPE).with("at", at)));
     }
-    match percent_decode_str(text).decode_utf8() {
-        Ok(decoded) => Ok(decoded.into_owned().into()),
-        Err(_) => Err(failed("The decoded bytes are not UTF-8 text")),
-    }
+    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| failure(Message::new(&NOT_UTF8)))?;
+    Ok(decoded.into_owned().into())
 }
 
 fn template(a: &Arguments) -> Result<Value, CallError> {

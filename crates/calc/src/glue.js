@@ -9,7 +9,7 @@
   // nothing that runs a second expression out of sight of the limits.
   const disabled = [
     'import', 'createUnit', 'reviver', 'evaluate', 'parse', 'parser', 'compile', 'simplify', 'simplifyCore',
-    'simplifyConstant', 'rationalize', 'derivative', 'resolve', 'leafCount', 'symbolicEqual', 'chain',
+    'simplifyConstant', 'rationalize', 'derivative', 'resolve', 'leafCount', 'symbolicEqual',
     'help'
   ]
   const refuse = function (name) {
@@ -42,13 +42,17 @@
     } catch (error) {
       const name = error && error.name
       const message = String((error && error.message) || error)
-      if (/out of memory/i.test(message)) return JSON.stringify({ limit: 'memory' })
-      if (name === 'InternalError' || (name === 'RangeError' && /call stack|stack overflow/i.test(message))) {
-        return JSON.stringify({ limit: 'depth' })
+      // Words of the engine itself, and not of an expression that holds the same words.
+      if (name === 'InternalError' || name === 'RangeError') {
+        if (message === 'out of memory') return JSON.stringify({ limit: 'memory' })
+        if (/^(Maximum call stack size exceeded|stack overflow)$/.test(message)) return JSON.stringify({ limit: 'depth' })
       }
-      return JSON.stringify({ error: message })
+      const told = message.length > 1000 ? message.slice(0, 1000) + '…' : message
+      return JSON.stringify({ error: told.toWellFormed() })
     }
     if (text.length > 1000000) return JSON.stringify({ limit: 'size' })
+    // Half of a character, cut out of a text, has no form in JSON.
+    text = text.toWellFormed()
     const plain = (typeof value === 'number' && Number.isFinite(value)) || typeof value === 'boolean'
     return JSON.stringify({ result: plain ? value : text, text })
   }

@@ -1,5 +1,7 @@
 //! The threads that evaluate: started when needed, at most two, each with an engine of its own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -22,6 +24,7 @@ const THREAD_STACK: usize = 16 << 20;
 struct Job {
     expression: String,
     reply: oneshot::Sender<Option<Answer>>,
+    counted: UnderWay,
 }
 
 /// The pool. Costs nothing until it is used.
@@ -35,16 +38,34 @@ struct Jobs {
     receiver: Arc<Mutex<Receiver<Job>>>,
     /// How many threads there are.
     started: Mutex<usize>,
-    busy: Arc<Mutex<usize>>,
+    /// How many expressions are waiting or at work.
+    under_way: Arc<AtomicUsize>,
+}
+
+/// Counts one expression for as long as it lives.
+struct UnderWay(Arc<AtomicUsize>);
+
+impl UnderWay {
+    fn begin(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count.clone())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Workers {
     pub(crate) async fn evaluate(&self, expression: String) -> Result<Answer, CallError> {
         let broken = || CallError::new(ErrorKind::Internal, Message::new(&BROKEN));
         let jobs = self.jobs.get_or_init(Jobs::new);
+        let counted = UnderWay::begin(&jobs.under_way);
         jobs.start_one_more_if_needed().map_err(|error| broken().caused_by(error))?;
         let (reply, answer) = oneshot::channel();
-        match jobs.sender.try_send(Job { expression, reply }) {
+        match jobs.sender.try_send(Job { expression, reply, counted }) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
                 return Err(CallError::new(ErrorKind::Overloaded, Message::new(&BUSY)).that_did_nothing());
@@ -58,37 +79,28 @@ impl Workers {
 impl Jobs {
     fn new() -> Self {
         let (sender, receiver) = sync_channel(MOST_WAITING);
-        Self {
-            sender,
-            receiver: Arc::new(Mutex::new(receiver)),
-            started: Mutex::new(0),
-            busy: Arc::default(),
-        }
+        let receiver = Arc::new(Mutex::new(receiver));
+        Self { sender, receiver, started: Mutex::new(0), under_way: Arc::default() }
     }
 
-    /// A second thread is worth its memory only once the first is at work.
+    /// A second thread is worth its memory only once there is more than one expression.
     fn start_one_more_if_needed(&self) -> std::io::Result<()> {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        let busy = *self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        if *started >= MOST_WORKERS || busy < *started {
+        if *started >= MOST_WORKERS || self.under_way.load(Ordering::Relaxed) <= *started {
             return Ok(());
         }
-        let (receiver, busy) = (self.receiver.clone(), self.busy.clone());
+        let receiver = self.receiver.clone();
         std::thread::Builder::new()
             .name("calculator".to_owned())
             .stack_size(THREAD_STACK)
-            .spawn(move || work(&receiver, &busy))?;
+            .spawn(move || work(&receiver))?;
         *started += 1;
         Ok(())
     }
 }
 
 /// Evaluates until nobody can send any more.
-fn work(jobs: &Mutex<Receiver<Job>>, busy: &Mutex<usize>) {
-    let count = |change: isize| {
-        let mut busy = busy.lock().unwrap_or_else(PoisonError::into_inner);
-        *busy = busy.saturating_add_signed(change);
-    };
+fn work(jobs: &Mutex<Receiver<Job>>) {
     let mut engine: Option<Engine> = None;
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -97,21 +109,31 @@ fn work(jobs: &Mutex<Receiver<Job>>, busy: &Mutex<usize>) {
         if job.reply.is_closed() {
             continue;
         }
-        count(1);
-        let fresh = engine.take().filter(|engine| !engine.is_worn()).map_or_else(Engine::load, Ok);
-        let answer = match fresh {
-            Ok(mut ready) => {
-                let answer = ready.evaluate(&job.expression);
+        let kept = engine.take().filter(|engine| !engine.is_worn());
+        // A panic costs one answer and one engine, never the thread.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut ready = kept.map_or_else(Engine::load, Ok)?;
+            let answer = ready.evaluate(&job.expression);
+            Ok::<_, String>((ready, answer))
+        }));
+        let answer = match outcome {
+            Ok(Ok((ready, answer))) => {
                 engine = Some(ready);
                 Some(answer)
             }
-            Err(error) => {
-                tracing::error!(%error, "The calculator's engine could not be loaded");
+            Ok(Err(error)) => {
+                tracing::error!(error, "The calculator's engine could not be loaded");
+                None
+            }
+            Err(_) => {
+                tracing::error!("The calculator's engine panicked");
                 None
             }
         };
-        count(-1);
+        let Job { reply, counted, .. } = job;
+        // Counted as done before the caller hears of it, who may send the next one at once.
+        drop(counted);
         // The caller may have gone meanwhile.
-        let _ = job.reply.send(answer);
+        let _ = reply.send(answer);
     }
 }

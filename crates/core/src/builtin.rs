@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::ToolSchema;
+use crate::schema::any_arguments;
+
 use crate::{
     Arguments, BoxFuture, CallContext, CallError, ConfigError, Effect, Kind, Message, Prepared, ToolOutput,
     ToolSpec, Violation,
@@ -60,7 +63,11 @@ impl Kind for BuiltinKind {
         let wanted = config.get("tool").and_then(Value::as_str);
         let found = self.0.iter().find(|builtin| Some(builtin.spec().name.as_str()) == wanted);
         match found {
-            Some(builtin) => Ok(Arc::new(Ready(builtin.clone()))),
+            Some(builtin) => {
+                let own = builtin.spec().input_schema.unwrap_or_else(any_arguments);
+                let own = ToolSchema::of_arguments(&own).map_err(ConfigError)?;
+                Ok(Arc::new(Ready { builtin: builtin.clone(), own }))
+            }
             None => {
                 let known: Vec<String> = self.0.iter().map(|builtin| builtin.spec().name.into()).collect();
                 Err(Violation::new("tool", Message::new(&UNKNOWN).with("known", known.join(", "))).into())
@@ -69,7 +76,12 @@ impl Kind for BuiltinKind {
     }
 }
 
-struct Ready(Arc<dyn Builtin>);
+struct Ready {
+    builtin: Arc<dyn Builtin>,
+    /// The tool's code relies on its own bounds, whatever schema a variant of it has, so that they
+    /// are always checked here too.
+    own: ToolSchema,
+}
 
 impl Prepared for Ready {
     fn effect(&self) -> Effect {
@@ -77,11 +89,11 @@ impl Prepared for Ready {
     }
 
     fn input_schema(&self) -> Option<Value> {
-        self.0.spec().input_schema
+        self.builtin.spec().input_schema
     }
 
     fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {
-        self.0.explain(violation, arguments)
+        self.builtin.explain(violation, arguments)
     }
 
     fn run<'a>(
@@ -89,6 +101,10 @@ impl Prepared for Ready {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
-        self.0.run(arguments, context)
+        let violations = self.own.violations(arguments.as_value());
+        if violations.is_empty() {
+            return self.builtin.run(arguments, context);
+        }
+        Box::pin(std::future::ready(Err(CallError::invalid(violations))))
     }
 }

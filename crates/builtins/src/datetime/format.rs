@@ -129,11 +129,27 @@ fn week_year(date: Date, locale: Locale) -> i16 {
     }
 }
 
+/// Zones whose abbreviations everyone takes for the American ones.
+const IN_THE_STATES: [&str; 12] = [
+    "America/New_York",
+    "America/Detroit",
+    "America/Toronto",
+    "America/Chicago",
+    "America/Winnipeg",
+    "America/Denver",
+    "America/Boise",
+    "America/Phoenix",
+    "America/Edmonton",
+    "America/Los_Angeles",
+    "America/Vancouver",
+    "America/Indiana/Indianapolis",
+];
+
 /// As browsers write it in English: a short name in the United States, the offset elsewhere.
 fn zone_short(date: &Zoned) -> String {
     let abbreviation = date.strftime("%Z").to_string();
     let name = date.time_zone().iana_name().unwrap_or_default();
-    let american = name.starts_with("America/") || name.starts_with("US/");
+    let american = IN_THE_STATES.contains(&name);
     let known = ["EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT"].contains(&abbreviation.as_str());
     if abbreviation == "UTC" || american && known {
         return abbreviation;
@@ -163,14 +179,14 @@ fn zone_long(date: &Zoned) -> String {
         ("BST", "Europe/London") => "British Summer Time",
         ("CET", _) => "Central European Standard Time",
         ("CEST", _) => "Central European Summer Time",
-        ("EST", _) => "Eastern Standard Time",
-        ("EDT", _) => "Eastern Daylight Time",
-        ("CST", _) => "Central Standard Time",
-        ("CDT", _) => "Central Daylight Time",
-        ("MST", _) => "Mountain Standard Time",
-        ("MDT", _) => "Mountain Daylight Time",
-        ("PST", _) => "Pacific Standard Time",
-        ("PDT", _) => "Pacific Daylight Time",
+        ("EST", name) if IN_THE_STATES.contains(&name) => "Eastern Standard Time",
+        ("EDT", name) if IN_THE_STATES.contains(&name) => "Eastern Daylight Time",
+        ("CST", name) if IN_THE_STATES.contains(&name) => "Central Standard Time",
+        ("CDT", name) if IN_THE_STATES.contains(&name) => "Central Daylight Time",
+        ("MST", name) if IN_THE_STATES.contains(&name) => "Mountain Standard Time",
+        ("MDT", name) if IN_THE_STATES.contains(&name) => "Mountain Daylight Time",
+        ("PST", name) if IN_THE_STATES.contains(&name) => "Pacific Standard Time",
+        ("PDT", name) if IN_THE_STATES.contains(&name) => "Pacific Daylight Time",
         _ => return format!("GMT{}", offset(date, ":")),
     };
     words.to_owned()

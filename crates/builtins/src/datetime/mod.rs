@@ -50,11 +50,7 @@ impl Builtin for DateTime {
         spec.icon = Some("calendar".to_owned());
         spec.category = Some("utility".to_owned());
         spec.input_schema = Some(input_schema());
-        spec.output_schema = Some(json!({
-            "type": "object",
-            "required": ["operation"],
-            "properties": {"operation": {"enum": ["now", "format", "diff", "add"]}},
-        }));
+        spec.output_schema = Some(output_schema());
         spec
     }
 
@@ -122,6 +118,32 @@ fn input_schema() -> Value {
     ]})
 }
 
+fn output_schema() -> Value {
+    let form = |name: &str, fields: Value| {
+        let mut properties = json!({"operation": {"const": name}});
+        if let (Value::Object(all), Value::Object(fields)) = (&mut properties, fields) {
+            all.extend(fields);
+        }
+        let required: Vec<String> =
+            properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        json!({"type": "object", "properties": properties, "required": required})
+    };
+    let (text, count) = (json!({"type": "string"}), json!({"type": "integer"}));
+    let given = json!({"type": ["string", "integer"]});
+    json!({"oneOf": [
+        form("now", json!({"formatted": text, "timestamp": count, "iso": text, "timezone": text})),
+        form("format", json!({"input": given, "formatted": text, "format": text})),
+        form("diff", json!({
+            "from": text, "to": text, "unit": text, "value": count, "humanReadable": text,
+            "difference": {
+                "type": "object", "required": ["days", "hours", "minutes", "milliseconds"],
+                "properties": {"days": count, "hours": count, "minutes": count, "milliseconds": count},
+            },
+        })),
+        form("add", json!({"originalDate": given, "amount": count, "unit": text, "result": text, "iso": text})),
+    ]})
+}
+
 fn answer(arguments: &Arguments, locale: Locale) -> Result<Value, CallError> {
     let zone = zone(arguments)?;
     let format = text(arguments, "format").unwrap_or(DEFAULT_FORMAT);
@@ -146,7 +168,10 @@ fn answer(arguments: &Arguments, locale: Locale) -> Result<Value, CallError> {
         }
         "add" => {
             let unit = Unit::named(text(arguments, "unit").unwrap_or("day"));
-            let amount = arguments.get("amount").and_then(Value::as_i64).unwrap_or_default();
+            let amount = arguments
+                .get("amount")
+                .and_then(whole)
+                .ok_or_else(|| CallError::new(ErrorKind::Validation, Message::new(&NO_AMOUNT)))?;
             let out_of_range = || CallError::new(ErrorKind::Validation, Message::new(&OUT_OF_RANGE));
             let later =
                 calendar::add(&date(arguments, "date", &zone)?, amount, unit).ok_or_else(out_of_range)?;
@@ -180,6 +205,12 @@ fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
+/// An integer, also where it is written as a float: 1.0 is one.
+fn whole(value: &Value) -> Option<i64> {
+    let float = || value.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15);
+    value.as_i64().or_else(|| float().map(|float| float as i64))
+}
+
 fn zone(arguments: &Arguments) -> Result<TimeZone, CallError> {
     match text(arguments, "timezone") {
         None => Ok(TimeZone::system()),
@@ -197,7 +228,7 @@ fn date(arguments: &Arguments, name: &str, zone: &TimeZone) -> Result<Zoned, Cal
     let given = arguments.get(name).unwrap_or(&Value::Null);
     let read = match given {
         Value::String(text) => parse::text(text, zone),
-        Value::Number(number) => number.as_i64().and_then(|number| parse::unix(number, zone)),
+        Value::Number(_) => whole(given).and_then(|number| parse::unix(number, zone)),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     read.ok_or_else(|| {

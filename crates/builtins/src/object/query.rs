@@ -2,13 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use haft_core::CallError;
+use haft_core::{CallError, Message};
 use jmespath::ast::Ast;
 use jmespath::{Context, DEFAULT_RUNTIME, JmespathError, Rcvar, Variable};
 use serde_json::Value;
 
-use crate::failed;
+use crate::failure;
 use crate::path::{MOST_CHARACTERS, MOST_ITEMS, fits_depth};
+
+haft_core::templates! {
+    TOO_TALL = "object.query.tooTall",
+        "JMESPath: more than {limit} operators apply to one another; use fewer",
+        "JMESPath: 相互嵌套的运算符超过 {limit} 个；请减少";
+    TOO_LARGE = "object.query.tooLarge",
+        "The result would have more than 100,000 values or 1,000,000 characters",
+        "结果将超过 100,000 个值或 1,000,000 个字符";
+    REFUSED = "object.query.refused",
+        "JMESPath: {reason} (column {column})",
+        "JMESPath: {reason} (第 {column} 列)";
+    NO_FUNCTION = "object.query.noFunction",
+        "JMESPath: there is no function {name}",
+        "JMESPath: 没有函数 {name}";
+    NO_STEP = "object.query.noStep",
+        "JMESPath: the step of a slice cannot be 0",
+        "JMESPath: 切片的步长不能为 0";
+    TOO_MUCH = "object.query.tooMuch",
+        "JMESPath: the expression takes too many steps on this object",
+        "JMESPath: 表达式在此对象上的计算步骤过多";
+}
 
 /// Operators that apply to one another. The parser of JMESPath calls itself for each.
 const TALLEST_EXPRESSION: usize = 100;
@@ -18,23 +39,23 @@ const QUERY: Budget = Budget { values: 4_000_000, characters: 16_000_000 };
 
 pub(super) fn run(object: &Value, expression: &str) -> Result<Value, CallError> {
     if height(expression) > TALLEST_EXPRESSION {
-        let most = TALLEST_EXPRESSION;
-        return Err(failed(format!("JMESPath: more than {most} operators apply to one another; use fewer")));
+        return Err(failure(Message::new(&TOO_TALL).with("limit", TALLEST_EXPRESSION)));
     }
     let ast = jmespath::parse(expression).map_err(told)?;
     let data = Rcvar::new(Variable::from_serializable(object).map_err(told)?);
     let found =
         Search { context: Context::new(expression, &DEFAULT_RUNTIME), budget: QUERY }.run(&data, &ast)?;
     if (Budget { values: MOST_ITEMS, characters: MOST_CHARACTERS }).take_all(&found).is_none() {
-        return Err(failed("The result would have more than 100,000 values or 1,000,000 characters"));
+        return Err(failure(Message::new(&TOO_LARGE)));
     }
-    let found = serde_json::to_value(&*found).map_err(|error| failed(error.to_string()))?;
+    let found =
+        serde_json::to_value(&*found).map_err(|error| failure(Message::verbatim(error.to_string())))?;
     fits_depth(haft_core::json::size(&found).depth)?;
     Ok(found)
 }
 
 fn told(error: JmespathError) -> CallError {
-    failed(format!("JMESPath: {} (column {})", error.reason, error.column + 1))
+    failure(Message::new(&REFUSED).with("reason", error.reason).with("column", error.column + 1))
 }
 
 /// How many operators of an expression apply to one another, at most.
@@ -241,7 +262,7 @@ impl Search<'_> {
     fn evaluate(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, CallError> {
         match DEFAULT_RUNTIME.get_function(name) {
             Some(function) => function.evaluate(args, &mut self.context).map_err(told),
-            None => Err(failed(format!("JMESPath: there is no function {name}"))),
+            None => Err(failure(Message::new(&NO_FUNCTION).with("name", name))),
         }
     }
 
@@ -254,7 +275,7 @@ impl Search<'_> {
         step: i32,
     ) -> Result<Rcvar, CallError> {
         if step == 0 {
-            return Err(failed("JMESPath: the step of a slice cannot be 0"));
+            return Err(failure(Message::new(&NO_STEP)));
         }
         let Some(items) = data.as_array() else { return Ok(null()) };
         self.spend(items.len())?;
@@ -283,7 +304,7 @@ impl Search<'_> {
 }
 
 fn too_much() -> CallError {
-    failed("JMESPath: the expression takes too many steps on this object")
+    failure(Message::new(&TOO_MUCH))
 }
 
 fn null() -> Rcvar {

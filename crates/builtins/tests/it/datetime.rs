@@ -6,7 +6,7 @@ use haft_engine::{ErrorKind, Locale};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::call_in;
+use crate::support::{call_in, tools};
 
 async fn ask(arguments: Value) -> Result<Value, (ErrorKind, String)> {
     call_in("datetime", arguments, Locale::En).await
@@ -210,6 +210,45 @@ async fn an_amount_may_come_as_text_and_the_answer_has_its_form() {
         ask(arguments).await.expect("answered"),
         json!({"operation": "format", "input": "2024-01-31", "formatted": "Q1", "format": "[Q]Q"})
     );
+}
+
+#[tokio::test]
+async fn a_whole_number_may_be_written_as_a_float() {
+    let arguments =
+        json!({"operation": "add", "date": 1_710_892_800.0, "amount": 2.0, "unit": "day", "timezone": "UTC"});
+    let answer = ask(arguments).await.expect("answered");
+    assert_eq!((&answer["iso"], &answer["amount"]), (&json!("2024-03-22T00:00:00.000Z"), &json!(2)));
+}
+
+#[tokio::test]
+async fn answers_have_the_form_the_output_schema_promises() {
+    let spec = tools().get("datetime").expect("registered").spec.clone();
+    let schema =
+        haft_engine::ToolSchema::of_output(&spec.output_schema.expect("a schema")).expect("a good schema");
+    for arguments in [
+        json!({"operation": "now"}),
+        json!({"operation": "format", "date": "2024-01-31"}),
+        json!({"operation": "diff", "date": "2024-01-31", "targetDate": 0}),
+        json!({"operation": "add", "date": 0, "amount": 1, "unit": "day"}),
+    ] {
+        let answer = ask(arguments).await.expect("answered");
+        assert_eq!(schema.violations(&answer), [], "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn names_of_zones_are_those_of_the_zone() {
+    for (zone, short, long) in [
+        ("Asia/Taipei", "GMT+8", "GMT+08:00"),
+        ("Asia/Manila", "GMT+8", "GMT+08:00"),
+        ("America/Havana", "GMT-5", "GMT-05:00"),
+        ("America/Chicago", "CST", "Central Standard Time"),
+        ("Europe/Berlin", "GMT+1", "Central European Standard Time"),
+        ("Asia/Kolkata", "GMT+5:30", "India Standard Time"),
+    ] {
+        let arguments = json!({"operation": "format", "date": "2024-01-15T12:00:00Z", "format": "z|zzz", "timezone": zone});
+        assert_eq!(ask(arguments).await.expect("answered")["formatted"], format!("{short}|{long}"), "{zone}");
+    }
 }
 
 #[derive(Deserialize)]

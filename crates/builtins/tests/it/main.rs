@@ -8,6 +8,7 @@
 
 mod array;
 mod datetime;
+mod languages;
 mod object;
 mod string;
 mod string_patterns;

@@ -7,9 +7,13 @@ use haft_engine::{
 };
 use serde_json::Value;
 
-pub(crate) async fn call(tool: &str, arguments: Value, locale: Locale) -> ToolExecutionResult {
+pub(crate) fn tools() -> &'static ToolService {
     static TOOLS: OnceLock<ToolService> = OnceLock::new();
-    let tools = TOOLS.get_or_init(|| ToolService::builder().kind(haft_builtins::kind()).build());
+    TOOLS.get_or_init(|| ToolService::builder().kind(haft_builtins::kind()).build())
+}
+
+pub(crate) async fn call(tool: &str, arguments: Value, locale: Locale) -> ToolExecutionResult {
+    let tools = tools();
     let caller =
         Caller { space: SpaceId::from(uuid::Uuid::nil()), user: None, source: Source::Library, locale };
     let request = CallRequest { tool: tool.to_owned(), arguments, options: CallOptions::default() };

@@ -116,6 +116,14 @@ async fn each_has_what_the_console_and_the_model_need() {
         .post("/api/tools/shout/execute", &json!({"arguments": {"operation": "upper", "text": "hi"}}))
         .await;
     assert_eq!(reply.data()["data"]["result"], "HI");
+    // A variant with a wider one still keeps the bounds of the tool itself.
+    let wide = json!({"name": "anything", "description": "Anything.", "type": "builtin", "config": {"tool": "calculator"},
+        "inputSchema": {"type": "object"}});
+    assert_eq!(api.post("/api/tools", &wide).await.status, 201);
+    let long = json!({"arguments": {"expression": "1".repeat(10_001)}});
+    let reply = api.post("/api/tools/anything/execute", &long).await;
+    assert_eq!((reply.status, reply.kind()), (400, "Validation"));
+    assert!(reply.message().ends_with("is longer than 10000 characters"), "{}", reply.message());
     let unknown = json!({"name": "x", "description": "X.", "type": "builtin", "config": {"tool": "none"}});
     let reply = api.post("/api/tools", &unknown).await;
     assert!(
