@@ -1,16 +1,17 @@
 //! The built-in `object`: reading, changing, comparing and querying JSON objects.
 
-mod query;
-
 use std::collections::HashSet;
 
 use haft_core::{Arguments, CallError, Message, Template};
+use haft_query::{Most, Query};
 use serde_json::{Map, Value, json};
 
 use crate::array::Ordered;
 use crate::failure;
 use crate::operation::{Operation, Operations};
-use crate::path::{Path, fits_depth, fits_items, fits_text, list_of, text_field, text_of};
+use crate::path::{
+    MOST_CHARACTERS, MOST_ITEMS, Path, fits_depth, fits_items, fits_text, list_of, text_field, text_of,
+};
 
 haft_core::templates! {
     EMPTY_PATH = "object.emptyPath",
@@ -20,7 +21,7 @@ haft_core::templates! {
 
 /// Every message of this tool.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    TEMPLATES.iter().chain(query::TEMPLATES).copied()
+    TEMPLATES.iter().copied()
 }
 
 pub(crate) const TOOL: Operations = Operations {
@@ -123,7 +124,7 @@ pub(crate) const TOOL: Operations = Operations {
             about: "What a JMESPath expression finds, such as people[?age > `20`].{name: name, city: home.city}.",
             fields: || json!({"object": tree_field(), "expression": text_field(2000, "In JMESPath.")}),
             required: &["object", "expression"],
-            run: |a| query::run(whole(a), text_of(a, "expression")),
+            run: |a| query(whole(a), text_of(a, "expression")),
         },
         Operation {
             name: "diff",
@@ -210,6 +211,11 @@ fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
             into.insert(name.clone(), value.clone());
         }
     }
+}
+
+fn query(object: &Value, expression: &str) -> Result<Value, CallError> {
+    let most = Most { values: MOST_ITEMS, characters: MOST_CHARACTERS };
+    Query::parse(expression).and_then(|query| query.run(object, most)).map_err(failure)
 }
 
 /// What was found to differ so far, and where we are.

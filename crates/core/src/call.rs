@@ -5,10 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentId, Binding, CallId, ConversationId, Locale, SpaceId, ToolName, UserId};
+use crate::{
+    AgentId, Binding, CallId, ConversationId, Locale, SecretRef, Secrets, SpaceId, ToolName, UserId,
+};
 
 /// The door a call came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -147,6 +150,8 @@ pub struct CallInfo {
     pub conversation: Option<ConversationId>,
     pub locale: Locale,
     pub deadline: Instant,
+    /// Those that the tool's kind asked for.
+    pub secrets: Arc<Secrets>,
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
     pub place: Option<Box<dyn Any + Send + Sync>>,
@@ -215,6 +220,11 @@ impl CallContext {
     /// When the whole call, with all its attempts, must be over.
     pub fn deadline(&self) -> Instant {
         self.inner.deadline
+    }
+
+    /// The value of a secret that the tool's kind asked for.
+    pub fn secret(&self, secret: &SecretRef) -> Option<&SecretString> {
+        self.inner.secrets.get(secret)
     }
 
     /// Cancelled when nobody waits for this attempt any more: cancelled, timed out, gone away.

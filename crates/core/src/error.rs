@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::mask::Mask;
 use crate::{Locale, Message};
 
 /// The closed list of what may go wrong.
@@ -239,6 +240,25 @@ impl CallError {
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into().into());
+        self
+    }
+
+    /// The same error without any of the secrets that a mask knows.
+    #[must_use]
+    pub fn masked(mut self, mask: &Mask) -> Self {
+        let clean = |text: &str| mask.text(text).into_owned();
+        let Inner { message, violations, details, source, .. } = &mut *self.0;
+        *message = message.clone().cleaned(&clean);
+        for violation in violations {
+            violation.path = clean(&violation.path);
+            violation.message = violation.message.clone().cleaned(&clean);
+        }
+        mask.fields(details);
+        if let Some(cause) = source.as_ref().map(|source| source.to_string())
+            && clean(&cause) != cause
+        {
+            *source = Some(Box::<dyn StdError + Send + Sync>::from(clean(&cause)).into());
+        }
         self
     }
 

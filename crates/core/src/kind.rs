@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::{Arguments, CallContext, CallError, Effect, Message, ToolSpec, Violation};
+use crate::{Arguments, CallContext, CallError, Effect, Message, SecretRef, ToolSpec, Violation};
 
 /// A future behind `dyn`, as the seams return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -47,9 +47,19 @@ pub trait Prepared: Send + Sync {
         None
     }
 
-    /// What a call would do, for a dry run; nothing may be sent.
-    fn preview(&self, _arguments: &Arguments, _context: &CallContext) -> Option<Value> {
-        None
+    /// The secrets that a call of it needs; the engine reveals them to the attempt and masks them in what it answers.
+    fn secrets(&self) -> &[SecretRef] {
+        &[]
+    }
+
+    /// Whether a call gets the schema's defaults like arguments, or they only serve to check it.
+    fn takes_defaults(&self) -> bool {
+        true
+    }
+
+    /// What a call would do, for a dry run; nothing may be sent, and no secret shown.
+    fn preview(&self, _arguments: &Arguments, _context: &CallContext) -> Result<Option<Value>, CallError> {
+        Ok(None)
     }
 
     /// Better words for what is wrong with an argument than the schema has.

@@ -14,12 +14,16 @@ pub mod id;
 pub mod json;
 pub mod kind;
 pub mod locale;
+pub mod mask;
 pub mod message;
 pub mod name;
 pub mod nearest;
 pub mod outcome;
+pub mod redact;
 pub mod retry;
 pub mod schema;
+pub mod secret;
+pub mod text;
 pub mod tool;
 
 pub use arguments::Arguments;
@@ -35,6 +39,8 @@ pub use name::{KindName, ToolName};
 pub use outcome::ToolExecutionResult;
 pub use retry::RetryPolicy;
 pub use schema::ToolSchema;
+pub use secret::{SecretRef, Secrets};
+pub use text::Text;
 pub use tool::{ToolSpec, ToolVersion};
 
 /// Every message of this crate.
@@ -44,6 +50,8 @@ pub fn all_templates() -> Vec<&'static Template> {
         error::TEMPLATES,
         binding::TEMPLATES,
         builtin::TEMPLATES,
+        redact::TEMPLATES,
+        text::TEMPLATES,
         tool::input::TEMPLATES,
     ];
     own.into_iter().flatten().copied().chain(schema::all_templates()).collect()

@@ -82,6 +82,21 @@ impl Message {
         self
     }
 
+    /// The same message with every text in it changed by `clean`.
+    #[must_use]
+    pub(crate) fn cleaned(self, clean: &dyn Fn(&str) -> String) -> Self {
+        let params = self.params.into_iter().map(|(name, param)| {
+            let param = match param {
+                Param::Text(text) => Param::Text(clean(&text)),
+                Param::Messages(messages) => {
+                    Param::Messages(messages.into_iter().map(|message| message.cleaned(clean)).collect())
+                }
+            };
+            (name, param)
+        });
+        Self { template: self.template, params: params.collect() }
+    }
+
     pub fn id(&self) -> &'static str {
         self.template.id
     }

@@ -59,7 +59,12 @@ pub(crate) fn admit(
         return refuse(error, Arc::new(arguments), Vec::new());
     }
     let binding = options.binding.as_deref();
-    let Admitted { arguments, coerced } = match entry.input.admit(arguments, binding, options.validation) {
+    let admitted = if entry.prepared.takes_defaults() {
+        entry.input.admit(arguments, binding, options.validation)
+    } else {
+        entry.input.admit_without_defaults(arguments, binding, options.validation)
+    };
+    let Admitted { arguments, coerced } = match admitted {
         Ok(admitted) => admitted,
         Err(refused) => {
             let error = explained(&entry, refused.error, &refused.arguments);

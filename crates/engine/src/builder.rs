@@ -12,6 +12,7 @@ use crate::catalogue::Catalogue;
 use crate::events::Events;
 use crate::prepare::Kinds;
 use crate::record::{CallSink, Recorder};
+use crate::secrets::SecretSource;
 use crate::service::{Inner, ToolService, local_caller};
 
 /// So many events a slow subscriber may be behind.
@@ -33,6 +34,7 @@ pub struct Builder {
     limits: bool,
     events: Option<usize>,
     sink: Option<(Arc<dyn CallSink>, usize)>,
+    secrets: Option<Arc<dyn SecretSource>>,
 }
 
 impl Builder {
@@ -82,6 +84,12 @@ impl Builder {
         self
     }
 
+    /// Where the secrets are kept that tools name.
+    pub fn secrets(mut self, source: Arc<dyn SecretSource>) -> Self {
+        self.secrets = Some(source);
+        self
+    }
+
     #[must_use]
     pub fn build(self) -> ToolService {
         let events = self.events.map(Events::new);
@@ -95,6 +103,7 @@ impl Builder {
             progress: events.clone().map(|events| Arc::new(events) as Arc<dyn ProgressSink>),
             events,
             recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting)),
+            secrets: self.secrets,
             local: local_caller(),
             stop: CancellationToken::new(),
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_core::{Arguments, CallError, SpaceId};
+use haft_core::{Arguments, CallError, SpaceId, UserId};
 use moka::Expiry;
 use moka::future::Cache;
 use serde_json::Value;
@@ -12,16 +12,17 @@ use serde_json::Value;
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct CallKey {
     space: SpaceId,
+    user: Option<UserId>,
     /// Which entry of the catalogue: another version, or another tool of the same name, is another one.
     entry: u64,
     arguments: String,
 }
 
 impl CallKey {
-    pub(crate) fn new(space: SpaceId, entry: u64, arguments: &Arguments) -> Self {
+    pub(crate) fn new(space: SpaceId, user: Option<UserId>, entry: u64, arguments: &Arguments) -> Self {
         let mut text = String::new();
         write_canonical(arguments.as_value(), &mut text);
-        Self { space, entry, arguments: text }
+        Self { space, user, entry, arguments: text }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use haft_core::nearest::nearest;
 use haft_core::{
     CallError, Effect, ErrorKind, Message, Prepared, SpaceId, ToolId, ToolName, ToolSchema, ToolVersion,
@@ -19,6 +19,7 @@ use crate::bulkhead::Bulkhead;
 use crate::lock::lock;
 use crate::prepare::PreparedTool;
 use crate::rate::Limiter;
+use crate::secrets::KnownMask;
 
 haft_core::templates! {
     NAME_TAKEN = "tool.nameTaken",
@@ -49,6 +50,8 @@ pub(crate) struct Entry {
     pub(crate) effect: Effect,
     pub(crate) limiter: Option<Arc<Limiter>>,
     pub(crate) bulkhead: Option<Arc<Bulkhead>>,
+    /// Of the secrets that the last call used.
+    pub(crate) mask: ArcSwapOption<KnownMask>,
 }
 
 impl Entry {
@@ -73,6 +76,7 @@ impl Entry {
             effect: tool.effect,
             limiter,
             bulkhead,
+            mask: ArcSwapOption::empty(),
         }
     }
 }

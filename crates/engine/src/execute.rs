@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_core::call::{CallInfo, ProgressSink};
+use haft_core::secret::SecretOwner;
 use haft_core::{
-    CallContext, CallError, CallOptions, Effect, ErrorKind, Message, RetryPolicy, ToolOutput, ToolSpec,
+    CallContext, CallError, CallOptions, Effect, ErrorKind, Message, RetryPolicy, SecretRef, Secrets,
+    ToolOutput, ToolSpec,
 };
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
@@ -18,6 +20,7 @@ use crate::admit::AdmittedCall;
 use crate::breaker::Breaker;
 use crate::cache::{AnswerCache, CallKey};
 use crate::flight::Flight;
+use crate::secrets::reveal;
 use crate::service::Inner;
 
 /// No call takes longer, whatever a definition or an upstream says.
@@ -76,7 +79,11 @@ async fn answer(engine: &Inner, call: &AdmittedCall, flight: &mut Flight<'_>) ->
         let breaker = pass_limits(engine, call, flight)?;
         return make(engine, call, flight, breaker, times).await.map(|data| (data, false));
     };
-    let key = CallKey::new(flight.caller().space, call.entry.number, &call.arguments);
+    let caller = flight.caller();
+    let is_own = |secret: &SecretRef| secret.owner == SecretOwner::Caller;
+    // What a caller's own secret fetched is for that caller alone.
+    let user = caller.user.filter(|_| call.entry.prepared.secrets().iter().any(is_own));
+    let key = CallKey::new(caller.space, user, call.entry.number, &call.arguments);
     if let Some(data) = cache.get(&key).await {
         return Ok((data, true));
     }
@@ -166,15 +173,26 @@ async fn make(
         None => None,
     };
     let options = flight.options();
-    let mut context = context(engine.progress.clone(), call, flight, place, times.deadline);
+    let revealed = reveal(engine.secrets.as_deref(), entry, flight.caller()).await?;
+    let mask = revealed.mask.as_deref();
+    let mut context =
+        context(engine.progress.clone(), call, flight, place, times.deadline, revealed.secrets.clone());
     let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
     let retry = RetryPolicy::new(entry.effect, spec.retry_count, options.retries, first_pause);
     let mut pauses = retry.pauses();
     loop {
         flight.attempting(context.attempt());
         let error = match attempt(call, &context, breaker.as_ref(), times).await {
-            Ok(output) => return Ok(Arc::new(output.data)),
-            Err(error) => error,
+            Ok(mut output) => {
+                if let Some(mask) = mask {
+                    mask.value(&mut output.data);
+                }
+                return Ok(Arc::new(output.data));
+            }
+            Err(error) => match mask {
+                Some(mask) => error.masked(mask),
+                None => error,
+            },
         };
         if !retry.repeats(&error) {
             return Err(error.that_must_not_be_repeated());
@@ -247,6 +265,7 @@ fn context(
     flight: &Flight<'_>,
     place: Option<OwnedSemaphorePermit>,
     deadline: Instant,
+    secrets: Arc<Secrets>,
 ) -> CallContext {
     let (caller, options) = (flight.caller(), flight.options());
     CallContext::new(CallInfo {
@@ -258,16 +277,17 @@ fn context(
         conversation: options.conversation,
         locale: caller.locale,
         deadline: deadline.into_std(),
+        secrets,
         progress,
         place: place.map(|place| Box::new(place) as Box<dyn std::any::Any + Send + Sync>),
     })
 }
 
 /// What a call would do, for a dry run.
-pub(crate) fn preview(call: &AdmittedCall, flight: &Flight<'_>) -> Value {
-    let context = context(None, call, flight, None, Instant::now());
-    let shown = call.entry.prepared.preview(&call.arguments, &context);
-    shown.unwrap_or_else(
+pub(crate) fn preview(call: &AdmittedCall, flight: &Flight<'_>) -> Result<Value, CallError> {
+    let context = context(None, call, flight, None, Instant::now(), Arc::default());
+    let shown = call.entry.prepared.preview(&call.arguments, &context)?;
+    Ok(shown.unwrap_or_else(
         || json!({"tool": call.entry.version.spec.name, "arguments": call.arguments.as_value()}),
-    )
+    ))
 }

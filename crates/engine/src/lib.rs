@@ -44,6 +44,7 @@ mod native;
 mod prepare;
 mod rate;
 mod record;
+mod secrets;
 mod service;
 mod tool;
 
@@ -62,6 +63,7 @@ pub use mock::MockKind;
 pub use native::Answer;
 pub use prepare::PreparedTool;
 pub use record::{CallRecord, CallSink, SinkError};
+pub use secrets::SecretSource;
 pub use service::{CallRequest, SpaceTools, ToolService};
 pub use tool::Tool;
 
@@ -78,6 +80,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         prepare::TEMPLATES,
         rate::TEMPLATES,
         record::TEMPLATES,
+        secrets::TEMPLATES,
     ];
     own.into_iter().flatten().copied().collect()
 }

@@ -25,6 +25,7 @@ use crate::execute::{execute, preview};
 use crate::flight::{Flight, HEAVY};
 use crate::prepare::{Kinds, PreparedTool};
 use crate::record::Recorder;
+use crate::secrets::SecretSource;
 use crate::tool::Tool;
 
 /// Tools, and the one way to call them. Cheap to clone; clones share everything.
@@ -40,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) events: Option<Events>,
     pub(crate) progress: Option<Arc<dyn ProgressSink>>,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) secrets: Option<Arc<dyn SecretSource>>,
     pub(crate) local: Caller,
     /// Cancelled when calls under way shall end.
     pub(crate) stop: CancellationToken,
@@ -169,7 +171,7 @@ impl ToolService {
             Ok(mut call) => {
                 flight.admitted(&mut call);
                 if dry {
-                    Ok((Arc::new(preview(&call, &flight)), false))
+                    preview(&call, &flight).map(|shown| (Arc::new(shown), false))
                 } else {
                     execute(&self.0, &call, &mut flight).await
                 }

@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use haft_core::Locale;
+use haft_egress::Networks;
 
 const EXAMPLES: &str = "\
 Examples:
   haft tools                          what there is to call, in this process alone
   haft call calculator expression='12.7 cm to inch'
+  haft call --file weather.json city=Tokyo
   haft serve                          start a server; it prints its address and token
   HAFT_TOKEN=… haft tools             the tools of that server
 
@@ -35,6 +37,18 @@ pub(crate) struct Settings {
     /// What to log, such as info or haft_engine=debug; goes to standard error
     #[arg(long, global = true, env = "HAFT_LOG", value_name = "FILTER", help_heading = "Settings")]
     pub(crate) log: Option<String>,
+    /// Networks that tools may reach besides the public internet, such as 10.0.0.0/8,127.0.0.0/8
+    #[arg(
+        long,
+        global = true,
+        env = "HAFT_ALLOW_PRIVATE_NETWORKS",
+        value_name = "CIDR,…",
+        help_heading = "Settings"
+    )]
+    pub(crate) allow_private_networks: Option<Networks>,
+    /// Certificates to trust beside the system's, as a PEM file
+    #[arg(long, global = true, env = "HAFT_CA_CERTS", value_name = "FILE", help_heading = "Settings")]
+    pub(crate) ca_certs: Option<PathBuf>,
     /// Language of messages: en or zh; by default that of the terminal
     #[arg(long, global = true, value_name = "LANG", value_parser = parse_locale, help_heading = "Settings")]
     pub(crate) lang: Option<Locale>,
@@ -107,6 +121,9 @@ Arguments:
   --args '{\"days\": 3}'  all arguments as one JSON object
   -                     the same from standard input
 
+Secrets:
+  secret://weather_key in a definition is read from HAFT_SECRET_WEATHER_KEY
+
 Exit codes:
   0  it worked                      5  the upstream failed or is limited
   1  the tool or haft failed        6  it took too long
@@ -116,11 +133,15 @@ Exit codes:
 
 #[derive(Args)]
 pub(crate) struct CallArgs {
-    /// The tool's name or id
-    pub(crate) name: String,
+    /// The tool's name or id; not needed with a --file that holds one tool
+    #[arg(required_unless_present = "file")]
+    pub(crate) name: Option<String>,
     /// Arguments: key=value, key:=json, or - for JSON from standard input
     #[arg(value_name = "ARGUMENT")]
     pub(crate) pairs: Vec<String>,
+    /// Take the tool from a file with its definition, or a list of them, in JSON; it runs in this process
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
     /// All arguments as one JSON object
     #[arg(long, value_name = "JSON", conflicts_with = "pairs")]
     pub(crate) args: Option<String>,

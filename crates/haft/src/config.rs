@@ -1,13 +1,15 @@
 //! The configuration: flags, then environment, then `haft.toml`; read once, checked, passed on by part.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use haft_core::Locale;
+use haft_egress::{Egress, Networks};
 use serde::Deserialize;
 
 use crate::cli::Settings;
+use crate::secrets::EnvironmentSecrets;
 
 /// The file as written: every key optional, unknown ones refused.
 #[derive(Deserialize, Default)]
@@ -16,6 +18,8 @@ struct File {
     addr: Option<SocketAddr>,
     admin_token: Option<String>,
     log: Option<String>,
+    allow_private_networks: Option<String>,
+    ca_certs: Option<PathBuf>,
 }
 
 /// What the process runs with, beside the flags of its command.
@@ -24,6 +28,10 @@ pub(crate) struct Config {
     pub(crate) admin_token: Option<String>,
     pub(crate) log: Option<String>,
     pub(crate) locale: Locale,
+    pub(crate) secrets: EnvironmentSecrets,
+    networks: Networks,
+    /// In PEM form.
+    ca_certs: Option<Vec<u8>>,
 }
 
 impl Config {
@@ -33,13 +41,42 @@ impl Config {
             None if Path::new("haft.toml").exists() => read(Path::new("haft.toml"))?,
             None => File::default(),
         };
+        let networks = match (&settings.allow_private_networks, &file.allow_private_networks) {
+            (Some(networks), _) => networks.clone(),
+            (None, Some(text)) => text.parse().context("allow_private_networks")?,
+            (None, None) => Networks::default(),
+        };
+        let ca_certs = settings.ca_certs.as_ref().or(file.ca_certs.as_ref()).map(|path| {
+            std::fs::read(path).with_context(|| format!("cannot read the certificates in {}", path.display()))
+        });
         Ok(Self {
+            networks,
+            ca_certs: ca_certs.transpose()?,
+            secrets: EnvironmentSecrets::new(environment()),
             addr: file.addr,
             admin_token: file.admin_token,
             log: settings.log.clone().or(file.log),
             locale: settings.lang.unwrap_or_else(terminal_locale),
         })
     }
+}
+
+impl Config {
+    /// The way out of this process, as the operator set it up.
+    pub(crate) fn egress(&self) -> anyhow::Result<Egress> {
+        let builder = Egress::builder().open(self.networks.clone());
+        let builder = match &self.ca_certs {
+            Some(pem) => builder.trust(pem).context("HAFT_CA_CERTS")?,
+            None => builder,
+        };
+        Ok(builder.build())
+    }
+}
+
+/// Variables whose names and values are text.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {

@@ -3,18 +3,28 @@
 use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Method, Request, StatusCode, header};
-use haft_core::{ErrorKind, Locale};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use haft_core::{CallError, ErrorKind, Locale};
+use haft_egress::{Egress, Limits, Policy, Request};
 use http_body_util::BodyExt;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::time::{Duration, Instant};
 use tower::ServiceExt;
+use url::Url;
 
 use crate::cli::ServerArgs;
+use crate::config::Config;
 use crate::engine;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:7420";
+
+/// A call may take ten minutes; a server that answers later than this never will.
+const PATIENCE: Duration = Duration::from_secs(660);
+
+/// The largest answer of a tool, and more than any page of a list.
+const LARGEST_ANSWER: usize = 128 << 20;
 
 /// A way to the API.
 pub(crate) struct Door {
@@ -24,7 +34,7 @@ pub(crate) struct Door {
 }
 
 enum Way {
-    Network { client: reqwest::Client, base: String },
+    Network { egress: Egress, base: Url },
     Here(Router),
 }
 
@@ -33,7 +43,7 @@ enum Way {
 #[error("cannot reach a server at {base}: {reason}")]
 pub(crate) struct Unreachable {
     base: String,
-    reason: &'static str,
+    reason: String,
 }
 
 /// What the API answered.
@@ -53,24 +63,26 @@ pub(crate) struct Failure {
 
 impl Door {
     /// A server when the command names one or has a token for one; otherwise this process.
-    pub(crate) fn open(args: &ServerArgs, locale: Locale) -> anyhow::Result<Self> {
+    pub(crate) fn open(args: &ServerArgs, config: Config) -> anyhow::Result<Self> {
         let token = args.token.clone().or_else(|| args.admin_token.clone());
         if token.is_none() && args.url.is_none() {
-            let token = new_token()?;
-            let settings = haft_server::Settings { token: token.clone() };
-            let way = Way::Here(haft_server::router(engine::for_command(), settings));
-            return Ok(Self { token, locale, way });
+            return Self::here(config);
         }
-        let Some(token) = token else {
-            bail!("a token is needed for {}; set HAFT_TOKEN", args.url.as_deref().unwrap_or(DEFAULT_URL));
-        };
-        let base = args.url.as_deref().unwrap_or(DEFAULT_URL).trim_end_matches('/').to_owned();
-        if base.starts_with("https:") {
-            bail!("https is not possible yet; use http on a trusted network, or a tunnel");
-        }
-        #[expect(clippy::disallowed_methods, reason = "the command line talks to its own server only")]
-        let client = reqwest::Client::builder().no_proxy().build().context("cannot make an HTTP client")?;
-        Ok(Self { token: token.into(), locale, way: Way::Network { client, base } })
+        let written = args.url.as_deref().unwrap_or(DEFAULT_URL);
+        let Some(token) = token else { bail!("a token is needed for {written}; set HAFT_TOKEN") };
+        let base =
+            Url::parse(written.trim_end_matches('/')).with_context(|| format!("{written:?} is not a URL"))?;
+        let way = Way::Network { egress: config.egress()?, base };
+        Ok(Self { token: token.into(), locale: config.locale, way })
+    }
+
+    /// This process, whatever servers there are.
+    pub(crate) fn here(config: Config) -> anyhow::Result<Self> {
+        let token = new_token()?;
+        let settings = haft_server::Settings { token: token.clone() };
+        let locale = config.locale;
+        let tools = engine::for_command(config.egress()?, config.secrets);
+        Ok(Self { token, locale, way: Way::Here(haft_server::router(tools, settings)) })
     }
 
     pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Answer> {
@@ -82,41 +94,52 @@ impl Door {
     }
 
     async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> anyhow::Result<Answer> {
-        let language = match self.locale {
-            Locale::En => "en",
-            Locale::Zh => "zh",
-        };
-        let authorization = format!("Bearer {}", self.token.expose_secret());
+        let headers = self.headers()?;
         let (status, bytes) = match &self.way {
             Way::Here(router) => {
-                let request = Request::builder()
-                    .method(method)
-                    .uri(path)
-                    .header(header::AUTHORIZATION, authorization)
-                    .header(header::ACCEPT_LANGUAGE, language)
-                    .header(header::CONTENT_TYPE, "application/json")
-                    .header(haft_server::SOURCE, "cli")
-                    .body(Body::from(body))?;
+                let mut request = axum::http::Request::new(Body::from(body));
+                *request.method_mut() = method;
+                *request.uri_mut() = path.parse()?;
+                *request.headers_mut() = headers;
                 let response = router.clone().oneshot(request).await?;
                 (response.status(), response.into_body().collect().await?.to_bytes())
             }
-            Way::Network { client, base } => {
-                let request = client
-                    .request(method, format!("{base}{path}"))
-                    .header(header::AUTHORIZATION, authorization)
-                    .header(header::ACCEPT_LANGUAGE, language)
-                    .header(header::CONTENT_TYPE, "application/json")
-                    .header(haft_server::SOURCE, "cli")
-                    .body(body);
-                let response = request.send().await.map_err(|error| Unreachable {
-                    base: base.clone(),
-                    reason: if error.is_connect() { "is it running?" } else { "it did not answer" },
-                })?;
-                (response.status(), response.bytes().await?)
+            Way::Network { egress, base } => {
+                let url = format!("{}{path}", base.as_str().trim_end_matches('/'));
+                let mut request = Request::new(method, Url::parse(&url)?);
+                request.headers = headers;
+                request.body = body.into();
+                let limits = Limits { deadline: Instant::now() + PATIENCE, bytes: LARGEST_ANSWER };
+                let answer = egress.send(Policy::Operator, request, limits).await;
+                let answer = answer.map_err(|error| unreachable(base, &error))?;
+                (answer.status, answer.body)
             }
         };
         read(status, &bytes)
     }
+
+    fn headers(&self) -> anyhow::Result<HeaderMap> {
+        let language = match self.locale {
+            Locale::En => "en",
+            Locale::Zh => "zh",
+        };
+        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", self.token.expose_secret()))
+            .context("the token holds a character that no token can")?;
+        authorization.set_sensitive(true);
+        Ok(HeaderMap::from_iter([
+            (header::AUTHORIZATION, authorization),
+            (header::ACCEPT_LANGUAGE, HeaderValue::from_static(language)),
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (haft_server::SOURCE, HeaderValue::from_static("cli")),
+        ]))
+    }
+}
+
+fn unreachable(base: &Url, error: &CallError) -> Unreachable {
+    let cause = error.details(Locale::En).get("cause").and_then(Value::as_str).map(str::to_owned);
+    let reason = if error.did_nothing() { "is it running?" } else { "it did not answer" };
+    let reason = cause.map_or_else(|| reason.to_owned(), |cause| format!("{reason} ({cause})"));
+    Unreachable { base: base.as_str().trim_end_matches('/').to_owned(), reason }
 }
 
 fn read(status: StatusCode, bytes: &[u8]) -> anyhow::Result<Answer> {

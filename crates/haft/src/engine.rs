@@ -2,23 +2,30 @@
 
 use std::sync::Arc;
 
+use haft_egress::Egress;
 use haft_engine::{
     BoxFuture, BreakerSettings, Builder, CallRecord, CallSink, MockKind, SinkError, ToolService,
 };
 
+use haft_http::HttpKind;
+
+use crate::secrets::EnvironmentSecrets;
+
 /// An engine for a server: all guards on, every call logged.
-pub(crate) fn for_server() -> ToolService {
-    ready(ToolService::builder().events().sink(Arc::new(LogLines)))
+pub(crate) fn for_server(egress: Egress, secrets: EnvironmentSecrets) -> ToolService {
+    ready(ToolService::builder().events().sink(Arc::new(LogLines)), egress, secrets)
 }
 
 /// An engine for one command.
-pub(crate) fn for_command() -> ToolService {
-    ready(ToolService::builder())
+pub(crate) fn for_command(egress: Egress, secrets: EnvironmentSecrets) -> ToolService {
+    ready(ToolService::builder(), egress, secrets)
 }
 
-fn ready(builder: Builder) -> ToolService {
+fn ready(builder: Builder, egress: Egress, secrets: EnvironmentSecrets) -> ToolService {
     let builtins = haft_builtins::kind().with(haft_calc::calculator());
-    builder.kind(builtins).kind(MockKind).breaker(BreakerSettings::default()).cache().limits().build()
+    let builder =
+        builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress)).secrets(Arc::new(secrets));
+    builder.breaker(BreakerSettings::default()).cache().limits().build()
 }
 
 /// Writes one line for each call to the process's log.

@@ -6,6 +6,7 @@ mod config;
 mod door;
 mod engine;
 mod exit;
+mod secrets;
 mod show;
 
 use std::process::ExitCode;

@@ -37,6 +37,7 @@ pub fn router(tools: ToolService, settings: Settings) -> Router {
             "/tools/{id}",
             get(routes::tools::read).put(routes::tools::replace).delete(routes::tools::remove),
         )
+        .route("/tools/schema-preview", post(routes::schema_preview::schema_preview))
         .route("/tools/{id}/execute", post(routes::execute::execute))
         .method_not_allowed_fallback(error::method_not_allowed)
         .fallback(error::no_such_route)

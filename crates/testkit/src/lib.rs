@@ -1,4 +1,4 @@
-//! What tests of several crates share: a client for the API, and a running `haft`.
+//! What tests of several crates share: a client for the API, a running `haft`, and servers for tools to call.
 //!
 //! A dev-dependency only. Nothing here knows how Haft works inside.
 
@@ -7,7 +7,9 @@
 mod client;
 mod node;
 mod process;
+mod upstream;
 
 pub use client::{Client, Reply};
 pub use node::{node, node_modules};
 pub use process::{Finished, HaftProcess, run};
+pub use upstream::{Seen, Upstream, json_reply, reply};

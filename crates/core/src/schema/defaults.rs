@@ -94,6 +94,31 @@ impl Defaults {
         }
         true
     }
+
+    /// Takes out again what was not given.
+    pub(super) fn take_out(&self, filled: &mut Map<String, Value>, given: &Map<String, Value>) {
+        for field in &self.fields {
+            let Some(own) = given.get(&field.name) else {
+                if field.default.is_some() {
+                    filled.shift_remove(&field.name);
+                }
+                continue;
+            };
+            match (&field.inside, filled.get_mut(&field.name), own) {
+                (Some(Inside::Object(inside)), Some(Value::Object(filled)), Value::Object(given)) => {
+                    inside.take_out(filled, given);
+                }
+                (Some(Inside::Items(inside)), Some(Value::Array(filled)), Value::Array(given)) => {
+                    for pair in filled.iter_mut().zip(given) {
+                        if let (Value::Object(filled), Value::Object(given)) = pair {
+                            inside.take_out(filled, given);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 /// One reading of a schema.

@@ -9,6 +9,8 @@ mod graph;
 mod limits;
 mod violation;
 
+use std::sync::Arc;
+
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value};
 
@@ -178,21 +180,33 @@ impl ToolSchema {
         binding: Option<&Binding>,
         validation: Validation,
     ) -> Result<Admitted, Refused> {
-        let mut coerced = Vec::new();
-        let mut fields = match (arguments, validation) {
-            (Value::Object(fields), _) => fields,
-            (Value::String(text), Validation::Gentle) => match json::parse(text.as_bytes()) {
-                Ok(Value::Object(fields)) => {
-                    coerced.push(ROOT.to_owned());
-                    fields
-                }
-                Ok(_) | Err(_) => return Err(not_an_object(Value::String(text))),
-            },
-            (other, _) => return Err(not_an_object(other)),
-        };
-        if let Some(binding) = binding {
-            binding.tool_config.merge_into(&mut fields);
+        let (fields, coerced) = given(arguments, binding, validation)?;
+        self.check(fields, coerced, validation)
+    }
+
+    /// The same, with the schema's defaults used only to check what was given.
+    pub fn admit_without_defaults(
+        &self,
+        arguments: Value,
+        binding: Option<&Binding>,
+        validation: Validation,
+    ) -> Result<Admitted, Refused> {
+        let (fields, coerced) = given(arguments, binding, validation)?;
+        let Admitted { arguments, coerced } = self.check(fields.clone(), coerced, validation)?;
+        let mut value = Arc::unwrap_or_clone(arguments.shared());
+        if let Value::Object(filled) = &mut value {
+            self.defaults.take_out(filled, &fields);
         }
+        Ok(Admitted { arguments: Arguments::checked(value), coerced })
+    }
+
+    fn check(
+        &self,
+        fields: Map<String, Value>,
+        coerced: Vec<String>,
+        validation: Validation,
+    ) -> Result<Admitted, Refused> {
+        let (mut fields, mut coerced) = (fields, coerced);
         let most = self.cost.most_values();
         if !self.defaults.fill(&mut fields, most) {
             let message = Message::new(&TOO_MANY_VALUES).with("limit", most);
@@ -288,6 +302,30 @@ impl ToolSchema {
         }
         document
     }
+}
+
+/// What the caller and the binding give, before any default.
+fn given(
+    arguments: Value,
+    binding: Option<&Binding>,
+    validation: Validation,
+) -> Result<(Map<String, Value>, Vec<String>), Refused> {
+    let mut coerced = Vec::new();
+    let mut fields = match (arguments, validation) {
+        (Value::Object(fields), _) => fields,
+        (Value::String(text), Validation::Gentle) => match json::parse(text.as_bytes()) {
+            Ok(Value::Object(fields)) => {
+                coerced.push(ROOT.to_owned());
+                fields
+            }
+            Ok(_) | Err(_) => return Err(not_an_object(Value::String(text))),
+        },
+        (other, _) => return Err(not_an_object(other)),
+    };
+    if let Some(binding) = binding {
+        binding.tool_config.merge_into(&mut fields);
+    }
+    Ok((fields, coerced))
 }
 
 /// The schema that takes any arguments.

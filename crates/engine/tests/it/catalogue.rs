@@ -127,8 +127,8 @@ impl Prepared for Shouting {
         Some(json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}))
     }
 
-    fn preview(&self, arguments: &Arguments, _: &CallContext) -> Option<Value> {
-        Some(json!({"would shout": arguments.get("text")}))
+    fn preview(&self, arguments: &Arguments, _: &CallContext) -> Result<Option<Value>, CallError> {
+        Ok(Some(json!({"would shout": arguments.get("text")})))
     }
 
     fn run<'a>(

@@ -1,6 +1,7 @@
-//! `haft call NAME key=value …`
+//! `haft call NAME key=value …` and `haft call --file tool.json key=value …`
 
 use std::io::Read as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -9,12 +10,13 @@ use serde_json::{Map, Value};
 
 use crate::cli::CallArgs;
 use crate::config::Config;
-use crate::door::Door;
+use crate::door::{Answer, Door};
 use crate::show::QUIET;
 use crate::{exit, show};
 
 pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
+    let args = without_name(args);
     let arguments = match arguments(&args) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -23,29 +25,87 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
         }
     };
     let body = serde_json::json!({"arguments": arguments, "options": options(&args)});
-    let door = Door::open(&args.server, config.locale)?;
-    let answer = door.post(&format!("/api/tools/{}/execute", super::encoded(&args.name)), &body).await?;
-    if args.server.json {
-        let error = answer.error.as_ref().map(|failure| {
-            serde_json::json!({"success": false,
-                "error": {"kind": failure.kind, "message": answer.message, "details": failure.details}})
-        });
-        // Whoever was refused before the tool was looked for has no result to show.
-        show::line_out(if answer.data.is_null() { error.unwrap_or_default() } else { answer.data.clone() });
-    }
-    if let Some(failure) = &answer.error {
-        if !args.server.json {
-            show::failure(&answer, failure);
+    let (door, name) = match &args.file {
+        Some(path) => {
+            let door = Door::here(config)?;
+            match define(&door, path, args.name.as_deref()).await? {
+                Ok(name) => (door, name),
+                Err(refused) => return Ok(told(&refused, args.server.json)),
+            }
         }
-        return Ok(exit::code(failure.kind).into());
+        None => (Door::open(&args.server, config)?, args.name.clone().unwrap_or_default()),
+    };
+    let answer = door.post(&format!("/api/tools/{}/execute", super::encoded(&name)), &body).await?;
+    if answer.error.is_some() {
+        return Ok(told(&answer, args.server.json));
     }
-    if !args.server.json {
+    if args.server.json {
+        show::line_out(&answer.data);
+    } else {
         show::line_out(show::json(&answer.data["data"]));
         let cached = if answer.data["cached"] == true { ", cached" } else { "" };
         let (time, attempts) = (&answer.data["executionTime"], &answer.data["attempts"]);
         anstream::eprintln!("{QUIET}{time} ms, attempts: {attempts}{cached}{QUIET:#}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a failure, and gives the code to end with.
+fn told(answer: &Answer, json: bool) -> ExitCode {
+    let Some(failure) = &answer.error else { return ExitCode::SUCCESS };
+    if json && answer.data.is_null() {
+        // Whoever was refused before the tool was looked for has no result to show.
+        show::line_out(serde_json::json!({"success": false,
+            "error": {"kind": failure.kind, "message": answer.message, "details": failure.details}}));
+    } else if json {
+        show::line_out(&answer.data);
+    } else {
+        show::failure(answer, failure);
+    }
+    exit::code(failure.kind).into()
+}
+
+/// A file that holds one tool needs no name: what looks like an argument is one.
+fn without_name(mut args: CallArgs) -> CallArgs {
+    let is_argument = |word: &String| word.contains('=') || word == "-";
+    if args.file.is_some()
+        && args.args.is_none()
+        && let Some(word) = args.name.take_if(|word| is_argument(word))
+    {
+        args.pairs.insert(0, word);
+    }
+    args
+}
+
+/// Makes the tools of a file callable in this process, and gives the name of the one to call.
+async fn define(door: &Door, path: &Path, name: Option<&str>) -> anyhow::Result<Result<String, Answer>> {
+    let shown = path.display();
+    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    let definition = json::parse(&text).with_context(|| format!("{shown} is not JSON"))?;
+    let definitions = if let Value::Array(definitions) = definition { definitions } else { vec![definition] };
+    let mut names = Vec::new();
+    for definition in &definitions {
+        // The one that is called is all that has to be right.
+        let own = definition.get("name").and_then(Value::as_str);
+        if definitions.len() > 1 && name.is_some() && own != name {
+            names.extend(own.map(str::to_owned));
+            continue;
+        }
+        let answer = door.post("/api/tools", definition).await?;
+        if answer.error.is_some() {
+            return Ok(Err(answer));
+        }
+        let id = answer.data["name"].as_str().unwrap_or_default().to_owned();
+        if name.is_none_or(|name| name == id) && (name.is_some() || definitions.len() == 1) {
+            return Ok(Ok(id));
+        }
+        names.push(id);
+    }
+    match name {
+        Some(name) => bail!("{shown} holds no tool {name}; it holds {}", names.join(", ")),
+        None if names.is_empty() => bail!("{shown} holds no tool"),
+        None => bail!("{shown} holds several tools; say which one to call: {}", names.join(", ")),
+    }
 }
 
 fn options(args: &CallArgs) -> Map<String, Value> {

@@ -28,6 +28,7 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     super::log_to_stderr(config.log.as_deref().unwrap_or("info"))?;
     let addr =
         args.addr.or(config.addr).unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)));
+    let egress = config.egress()?;
     let given = args.admin_token.or(config.admin_token).filter(|token| !token.is_empty());
     if given.is_none() && !addr.ip().is_loopback() {
         bail!("{addr} can be reached from outside: set HAFT_ADMIN_TOKEN first, or listen on 127.0.0.1");
@@ -37,10 +38,11 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
         Some(token) => SecretString::from(token),
         None => new_token()?,
     };
-    let tools = engine::for_server();
+    let tools = engine::for_server(egress.clone(), config.secrets);
     let router = haft_server::router(tools.clone(), haft_server::Settings { token: token.clone() });
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
+    egress.never_dial(addr);
     let stop = stop_on_signal()?;
 
     if fresh {

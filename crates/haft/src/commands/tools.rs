@@ -12,7 +12,7 @@ use crate::{exit, show};
 
 pub(crate) async fn run(args: ToolsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::open(&args.server, config.locale)?;
+    let door = Door::open(&args.server, config)?;
     match args.command {
         None => list(&door, args.server.json).await,
         Some(ToolsCommand::Show { name }) => show_one(&door, &name, args.server.json).await,

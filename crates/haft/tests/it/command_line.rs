@@ -106,7 +106,12 @@ async fn what_is_wrong_is_said_and_has_its_exit_code() {
             1,
             "a token is needed for http://127.0.0.1:1; set HAFT_TOKEN",
         ),
-        (&["tools", "--url", "https://example.com", "--token", "x"], 1, "https is not possible yet"),
+        (
+            &["tools", "--url", "https://127.0.0.1:1", "--token", "x"],
+            7,
+            "cannot reach a server at https://127.0.0.1:1: is it running?",
+        ),
+        (&["tools", "--url", "nowhere", "--token", "x"], 1, "\"nowhere\" is not a URL"),
     ] {
         let ended = haft(arguments).await;
         assert_eq!(ended.code, code, "{arguments:?}: {}", ended.stderr);

@@ -41,6 +41,9 @@ fn every_file_says_what_it_is_and_is_small_enough_to_read() {
 fn every_message_is_there_in_both_languages_and_its_id_is_its_own() {
     let mut templates = haft_core::all_templates();
     templates.extend(haft_engine::all_templates());
+    templates.extend(haft_query::all_templates());
+    templates.extend(haft_egress::all_templates());
+    templates.extend(haft_http::all_templates());
     templates.extend(haft_builtins::all_templates());
     templates.extend(haft_calc::all_templates());
     templates.extend(haft_server::all_templates());
@@ -50,7 +53,17 @@ fn every_message_is_there_in_both_languages_and_its_id_is_its_own() {
 #[test]
 fn arrows_between_crates_point_one_way() {
     // Each crate may use only what stands before it.
-    let order = ["haft-core", "haft-engine", "haft-builtins", "haft-calc", "haft-server", "haft"];
+    let order = [
+        "haft-core",
+        "haft-engine",
+        "haft-query",
+        "haft-egress",
+        "haft-http",
+        "haft-builtins",
+        "haft-calc",
+        "haft-server",
+        "haft",
+    ];
     for package in packages(&["--no-deps"]) {
         let name = package["name"].as_str().expect("a name").to_owned();
         let Some(place) = order.iter().position(|known| *known == name) else { continue };
@@ -61,6 +74,44 @@ fn arrows_between_crates_point_one_way() {
                 assert!(below < place, "{name} must not use {used}");
             }
             assert!(!(is_normal && used == "haft-testkit"), "{name}: the testkit is for tests only");
+        }
+    }
+}
+
+#[test]
+fn only_egress_opens_outgoing_connections() {
+    // Whoever can make an HTTP client, dial a socket or resolve a name depends on one of these or says one of these.
+    let clients =
+        ["reqwest", "hyper", "hyper-util", "hyper-rustls", "ureq", "isahc", "curl", "attohttpc", "rustls"];
+    for package in packages(&["--no-deps"]) {
+        let name = package["name"].as_str().expect("a name");
+        // Tests and benchmarks stand outside, as clients of ours do.
+        if ["haft-egress", "haft-testkit", "haft-bench"].contains(&name) {
+            continue;
+        }
+        for dependency in package["dependencies"].as_array().expect("a list") {
+            let used = dependency["name"].as_str().expect("a name");
+            let is_normal = dependency["kind"].is_null();
+            assert!(!(is_normal && clients.contains(&used)), "{name} uses {used}: only haft-egress may");
+        }
+    }
+    let dialling = [
+        "TcpStream::connect",
+        "TcpSocket",
+        "UdpSocket",
+        "UnixStream::connect",
+        "lookup_host",
+        "to_socket_addrs",
+    ];
+    for path in tracked("crates/*/src/*.rs") {
+        let inside = path.strip_prefix(root()).expect("within").to_string_lossy().into_owned();
+        if inside.starts_with("crates/egress/") || inside.starts_with("crates/testkit/") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for word in dialling {
+            assert!(!code.contains(word), "{inside} says {word}: only haft-egress opens connections");
         }
     }
 }

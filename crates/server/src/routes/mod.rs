@@ -2,4 +2,5 @@
 
 pub(crate) mod execute;
 pub(crate) mod health;
+pub(crate) mod schema_preview;
 pub(crate) mod tools;

@@ -217,7 +217,7 @@ fn changeable(tools: SpaceTools<'_>, id: &str) -> Result<Arc<ToolVersion>, CallE
 }
 
 /// Reads and compiles a definition, off the async threads.
-async fn prepare(
+pub(super) async fn prepare(
     tools: &ToolService,
     definition: Value,
 ) -> Result<(Map<String, Value>, PreparedTool), CallError> {

@@ -34,7 +34,7 @@ impl Prepared for Clumsy {
         Effect::Read
     }
 
-    fn preview(&self, _: &Arguments, _: &CallContext) -> Option<Value> {
+    fn preview(&self, _: &Arguments, _: &CallContext) -> Result<Option<Value>, CallError> {
         panic!("oh no")
     }
 

@@ -2,31 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use haft_core::{CallError, Message};
+use haft_core::{Message, Template};
 use jmespath::ast::Ast;
 use jmespath::{Context, DEFAULT_RUNTIME, JmespathError, Rcvar, Variable};
 use serde_json::Value;
 
-use crate::failure;
-use crate::path::{MOST_CHARACTERS, MOST_ITEMS, fits_depth};
-
 haft_core::templates! {
-    TOO_TALL = "object.query.tooTall",
+    TOO_TALL = "query.tooTall",
         "JMESPath: more than {limit} operators apply to one another; use fewer",
         "JMESPath: 相互嵌套的运算符超过 {limit} 个；请减少";
-    TOO_LARGE = "object.query.tooLarge",
-        "The result would have more than 100,000 values or 1,000,000 characters",
-        "结果将超过 100,000 个值或 1,000,000 个字符";
-    REFUSED = "object.query.refused",
+    TOO_LARGE = "query.tooLarge",
+        "The result would have more than {values} values or {characters} characters",
+        "结果将超过 {values} 个值或 {characters} 个字符";
+    REFUSED = "query.refused",
         "JMESPath: {reason} (column {column})",
         "JMESPath: {reason} (第 {column} 列)";
-    NO_FUNCTION = "object.query.noFunction",
+    NO_FUNCTION = "query.noFunction",
         "JMESPath: there is no function {name}",
         "JMESPath: 没有函数 {name}";
-    NO_STEP = "object.query.noStep",
+    NO_STEP = "query.noStep",
         "JMESPath: the step of a slice cannot be 0",
         "JMESPath: 切片的步长不能为 0";
-    TOO_MUCH = "object.query.tooMuch",
+    TOO_DEEP = "query.tooDeep",
+        "JMESPath: the result would be nested {depth} levels deep; at most {limit}",
+        "JMESPath: 结果将嵌套 {depth} 层；最多 {limit} 层";
+    TOO_MUCH = "query.tooMuch",
         "JMESPath: the expression takes too many steps on this object",
         "JMESPath: 表达式在此对象上的计算步骤过多";
 }
@@ -37,25 +37,57 @@ const TALLEST_EXPRESSION: usize = 100;
 /// What one query may look at and make on the way to its result.
 const QUERY: Budget = Budget { values: 4_000_000, characters: 16_000_000 };
 
-pub(super) fn run(object: &Value, expression: &str) -> Result<Value, CallError> {
-    if height(expression) > TALLEST_EXPRESSION {
-        return Err(failure(Message::new(&TOO_TALL).with("limit", TALLEST_EXPRESSION)));
-    }
-    let ast = jmespath::parse(expression).map_err(told)?;
-    let data = Rcvar::new(Variable::from_serializable(object).map_err(told)?);
-    let found =
-        Search { context: Context::new(expression, &DEFAULT_RUNTIME), budget: QUERY }.run(&data, &ast)?;
-    if (Budget { values: MOST_ITEMS, characters: MOST_CHARACTERS }).take_all(&found).is_none() {
-        return Err(failure(Message::new(&TOO_LARGE)));
-    }
-    let found =
-        serde_json::to_value(&*found).map_err(|error| failure(Message::verbatim(error.to_string())))?;
-    fits_depth(haft_core::json::size(&found).depth)?;
-    Ok(found)
+/// A result nested deeper could not be given to the next tool.
+const DEEPEST: usize = 120;
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static Template> {
+    TEMPLATES.to_vec()
 }
 
-fn told(error: JmespathError) -> CallError {
-    failure(Message::new(&REFUSED).with("reason", error.reason).with("column", error.column + 1))
+/// An expression, read once.
+#[derive(Debug, Clone)]
+pub struct Query {
+    expression: String,
+    ast: Ast,
+}
+
+/// How large a result may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    pub values: usize,
+    pub characters: usize,
+}
+
+impl Query {
+    pub fn parse(expression: &str) -> Result<Self, Message> {
+        if height(expression) > TALLEST_EXPRESSION {
+            return Err(Message::new(&TOO_TALL).with("limit", TALLEST_EXPRESSION));
+        }
+        let ast = jmespath::parse(expression).map_err(told)?;
+        Ok(Self { expression: expression.to_owned(), ast })
+    }
+
+    /// What the expression finds in a value.
+    pub fn run(&self, value: &Value, most: Most) -> Result<Value, Message> {
+        let data = Rcvar::new(Variable::from_serializable(value).map_err(told)?);
+        let context = Context::new(&self.expression, &DEFAULT_RUNTIME);
+        let found = Search { context, budget: QUERY }.run(&data, &self.ast)?;
+        let Most { values, characters } = most;
+        if (Budget { values, characters }).take_all(&found).is_none() {
+            return Err(Message::new(&TOO_LARGE).with("values", values).with("characters", characters));
+        }
+        let found = serde_json::to_value(&*found).map_err(|error| Message::verbatim(error.to_string()))?;
+        let depth = haft_core::json::size(&found).depth;
+        if depth > DEEPEST {
+            return Err(Message::new(&TOO_DEEP).with("depth", depth).with("limit", DEEPEST));
+        }
+        Ok(found)
+    }
+}
+
+fn told(error: JmespathError) -> Message {
+    Message::new(&REFUSED).with("reason", error.reason).with("column", error.column + 1)
 }
 
 /// How many operators of an expression apply to one another, at most.
@@ -133,7 +165,7 @@ struct Search<'e> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, data: &Rcvar, node: &Ast) -> Result<Rcvar, CallError> {
+    fn run(&mut self, data: &Rcvar, node: &Ast) -> Result<Rcvar, Message> {
         self.spend(1)?;
         Ok(match node {
             Ast::Identity { .. } => data.clone(),
@@ -201,7 +233,7 @@ impl Search<'_> {
             }
             Ast::MultiList { .. } | Ast::MultiHash { .. } if data.is_null() => null(),
             Ast::MultiList { elements, .. } => {
-                let values: Result<Vec<Rcvar>, CallError> =
+                let values: Result<Vec<Rcvar>, Message> =
                     elements.iter().map(|element| self.run(data, element)).collect();
                 list(values?)
             }
@@ -215,7 +247,7 @@ impl Search<'_> {
                 Rcvar::new(Variable::Object(fields))
             }
             Ast::Function { name, args, offset } => {
-                let values: Result<Vec<Rcvar>, CallError> =
+                let values: Result<Vec<Rcvar>, Message> =
                     args.iter().map(|arg| self.run(data, arg)).collect();
                 let values = values?;
                 self.context.offset = *offset;
@@ -231,7 +263,7 @@ impl Search<'_> {
 
     /// A function that takes an expression is given its values, which were counted on the
     /// way, beside the items, and an expression that only looks them up.
-    fn call(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, CallError> {
+    fn call(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, Message> {
         for arg in args {
             self.look_at(arg)?;
         }
@@ -259,10 +291,10 @@ impl Search<'_> {
         if name == "sort_by" { self.evaluate("map", &[second, found]) } else { Ok(found.get_index(1)) }
     }
 
-    fn evaluate(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, CallError> {
+    fn evaluate(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, Message> {
         match DEFAULT_RUNTIME.get_function(name) {
             Some(function) => function.evaluate(args, &mut self.context).map_err(told),
-            None => Err(failure(Message::new(&NO_FUNCTION).with("name", name))),
+            None => Err(Message::new(&NO_FUNCTION).with("name", name)),
         }
     }
 
@@ -273,9 +305,9 @@ impl Search<'_> {
         start: Option<i32>,
         stop: Option<i32>,
         step: i32,
-    ) -> Result<Rcvar, CallError> {
+    ) -> Result<Rcvar, Message> {
         if step == 0 {
-            return Err(failure(Message::new(&NO_STEP)));
+            return Err(Message::new(&NO_STEP));
         }
         let Some(items) = data.as_array() else { return Ok(null()) };
         self.spend(items.len())?;
@@ -294,17 +326,17 @@ impl Search<'_> {
         Ok(list(found))
     }
 
-    fn spend(&mut self, values: usize) -> Result<(), CallError> {
+    fn spend(&mut self, values: usize) -> Result<(), Message> {
         self.budget.take(values, 0).ok_or_else(too_much)
     }
 
-    fn look_at(&mut self, value: &Variable) -> Result<(), CallError> {
+    fn look_at(&mut self, value: &Variable) -> Result<(), Message> {
         self.budget.take_all(value).ok_or_else(too_much)
     }
 }
 
-fn too_much() -> CallError {
-    failure(Message::new(&TOO_MUCH))
+fn too_much() -> Message {
+    Message::new(&TOO_MUCH)
 }
 
 fn null() -> Rcvar {

@@ -1,0 +1,179 @@
+//! Takes secrets out of whatever others shall see: plain, escaped, percent-encoded, or in base64 at any offset.
+
+use std::borrow::Cow;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde_json::{Map, Value};
+
+/// What stands where a secret was.
+pub const MASKED: &str = "***";
+
+/// A shorter secret would be found in everything; it is masked only where it stands alone.
+const SHORTEST_FOUND: usize = 4;
+
+/// Base64 of fewer characters than this could be anything.
+const SHORTEST_BASE64: usize = 7;
+
+/// The secrets of one call, as they are looked for.
+pub struct Mask {
+    patterns: Option<AhoCorasick>,
+    short: Vec<String>,
+}
+
+impl Mask {
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut patterns = Vec::new();
+        let mut short = Vec::new();
+        for secret in secrets {
+            let secret = secret.trim();
+            if secret.len() >= SHORTEST_FOUND {
+                patterns.extend(spellings(secret));
+            } else if !secret.is_empty() {
+                short.push(secret.to_owned());
+            }
+        }
+        let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
+        Self { patterns: (!patterns.is_empty()).then(build).flatten(), short }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_none() && self.short.is_empty()
+    }
+
+    /// The text without secrets.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.short.iter().any(|secret| secret == text) {
+            return Cow::Borrowed(MASKED);
+        }
+        let Some(patterns) = self.patterns.as_ref().filter(|patterns| patterns.is_match(text)) else {
+            return Cow::Borrowed(text);
+        };
+        let mut clean = String::with_capacity(text.len());
+        patterns.replace_all_with(text, &mut clean, |_, _, clean| {
+            clean.push_str(MASKED);
+            true
+        });
+        Cow::Owned(clean)
+    }
+
+    /// Masks every text of a value, names of fields too.
+    pub fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                let clean = self.text(text);
+                if clean != text.as_str() {
+                    *text = clean.into_owned();
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(fields) => self.fields(fields),
+            Value::Number(number) => {
+                if !self.is_empty() && self.text(&number.to_string()) != number.to_string() {
+                    *value = Value::from(MASKED);
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    pub fn fields(&self, fields: &mut Map<String, Value>) {
+        let names: Vec<String> =
+            fields.keys().filter(|name| self.text(name) != name.as_str()).cloned().collect();
+        for name in names {
+            if let Some(value) = fields.shift_remove(&name) {
+                fields.insert(self.text(&name).into_owned(), value);
+            }
+        }
+        fields.values_mut().for_each(|value| self.value(value));
+    }
+}
+
+/// The ways an upstream may echo a secret.
+fn spellings(secret: &str) -> Vec<String> {
+    let mut spellings = vec![secret.to_owned()];
+    let mut add = |spelling: String| {
+        if !spellings.contains(&spelling) {
+            spellings.push(spelling);
+        }
+    };
+    add(percent_encoded(secret, "%20", false));
+    add(percent_encoded(secret, "+", false));
+    add(percent_encoded(secret, "%20", true));
+    let quoted = Value::from(secret).to_string();
+    add(quoted.trim_matches('"').to_owned());
+    for offset in 0..3 {
+        for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+            let bytes: Vec<u8> = std::iter::repeat_n(0, offset).chain(secret.bytes()).collect();
+            // Characters that share bits with what stands before or after the secret are not known.
+            let first = (offset * 8).div_ceil(6);
+            let end = bytes.len() * 8 / 6;
+            let encoded = engine.encode(&bytes);
+            if let Some(inner) = encoded.get(first..end).filter(|inner| inner.len() >= SHORTEST_BASE64) {
+                add(inner.to_owned());
+            }
+        }
+    }
+    spellings
+}
+
+fn percent_encoded(text: &str, space: &str, lower: bool) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            b' ' => encoded.push_str(space),
+            _ if lower => encoded.push_str(&format!("%{byte:02x}")),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_found_however_it_is_echoed() {
+        let secret = "s3cr/t+k y\"ü?";
+        let mask = Mask::new([secret]);
+        let basic = |prefix: &str| STANDARD.encode(format!("{prefix}{secret}"));
+        for (echo, clean) in [
+            (format!("a {secret} b"), "a *** b".to_owned()),
+            ("x=s3cr%2Ft%2Bk%20y%22%C3%BC%3F&y".to_owned(), "x=***&y".to_owned()),
+            ("x=s3cr%2ft%2bk%20y%22%c3%bc%3f".to_owned(), "x=***".to_owned()),
+            ("x=s3cr%2Ft%2Bk+y%22%C3%BC%3F".to_owned(), "x=***".to_owned()),
+            (format!("{{\"a\": {}}}", json!(secret)), "{\"a\": \"***\"}".to_owned()),
+            ("nothing here".to_owned(), "nothing here".to_owned()),
+        ] {
+            assert_eq!(mask.text(&echo), clean, "{echo}");
+        }
+        for prefix in ["", "u", "us", "use", "user:"] {
+            let echo = basic(prefix);
+            let shown = mask.text(&echo);
+            assert!(shown.contains(MASKED), "{prefix}: {echo} became {shown}");
+            assert!(shown.len() < echo.len() / 2, "{prefix}: {shown}");
+        }
+    }
+
+    #[test]
+    fn values_are_masked_at_every_depth_and_in_names() {
+        let mask = Mask::new(["hunter22", "abc", "123456789"]);
+        let mut value = json!({
+            "hunter22": [{"deep": "my hunter22"}], "n": 123456789, "m": 7, "exact": "abc", "in": "abcd",
+        });
+        mask.value(&mut value);
+        assert_eq!(
+            value,
+            json!({"***": [{"deep": "my ***"}], "n": "***", "m": 7, "exact": "***", "in": "abcd"})
+        );
+        assert!(Mask::new([]).is_empty() && Mask::new(["", " "]).is_empty());
+    }
+}

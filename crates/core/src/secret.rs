@@ -1,0 +1,74 @@
+//! Secrets by name: what a definition holds instead of a credential, and the values a call was given for them.
+
+use std::fmt;
+
+use secrecy::SecretString;
+
+/// How a reference begins.
+pub const SCHEME: &str = "secret://";
+
+/// The longest name.
+const LONGEST_NAME: usize = 64;
+
+/// `secret://NAME`, the space's, or `secret://me/NAME`, the caller's own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SecretRef {
+    pub owner: SecretOwner,
+    pub name: String,
+}
+
+/// Whose secret is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SecretOwner {
+    Space,
+    Caller,
+}
+
+impl SecretRef {
+    /// Reads the reference at the start of a text, after its scheme, and gives what follows it.
+    pub(crate) fn at_start(text: &str) -> Option<(Self, &str)> {
+        let (owner, text) = match text.strip_prefix("me/") {
+            Some(own) => (SecretOwner::Caller, own),
+            None => (SecretOwner::Space, text),
+        };
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let length = text.bytes().take_while(is_part).count();
+        let (name, rest) = text.split_at(length);
+        let fits = (1..=LONGEST_NAME).contains(&length);
+        fits.then(|| (Self { owner, name: name.to_owned() }, rest))
+    }
+}
+
+impl fmt::Display for SecretRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let me = match self.owner {
+            SecretOwner::Space => "",
+            SecretOwner::Caller => "me/",
+        };
+        write!(f, "{SCHEME}{me}{}", self.name)
+    }
+}
+
+/// The secrets one call may use, with their values. Never shown.
+#[derive(Default)]
+pub struct Secrets(Vec<(SecretRef, SecretString)>);
+
+impl Secrets {
+    pub fn new(values: Vec<(SecretRef, SecretString)>) -> Self {
+        Self(values)
+    }
+
+    pub fn get(&self, secret: &SecretRef) -> Option<&SecretString> {
+        self.0.iter().find(|(known, _)| known == secret).map(|(_, value)| value)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &SecretString> {
+        self.0.iter().map(|(_, value)| value)
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(secret, _)| secret)).finish()
+    }
+}

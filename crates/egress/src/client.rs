@@ -1,0 +1,81 @@
+//! The HTTP clients: connections are kept per space, and apart for each reach.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use haft_core::SpaceId;
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use moka::sync::Cache;
+use rustls::ClientConfig;
+use rustls::client::Resumption;
+
+use crate::connect::{Connector, Guard, Reach};
+use crate::failure::{HEAD_BYTES, HEADERS};
+use crate::tls::Trust;
+
+/// Connections nobody uses are closed after so long.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// So many idle connections are kept to one origin.
+const IDLE_PER_HOST: usize = 128;
+
+/// Spaces that call nothing for so long lose their connections.
+const SPACE_IDLE: Duration = Duration::from_secs(300);
+const MOST_SPACES: u64 = 4_096;
+
+pub(crate) type Http = Client<HttpsConnector<Connector>, Full<Bytes>>;
+
+/// All clients of a process.
+pub(crate) struct Clients {
+    guard: Arc<Guard>,
+    trust: Trust,
+    tls: OnceLock<ClientConfig>,
+    of_spaces: Cache<(SpaceId, bool), Http>,
+    of_operator: OnceLock<Http>,
+}
+
+impl Clients {
+    pub(crate) fn new(guard: Arc<Guard>, trust: Trust) -> Self {
+        let of_spaces = Cache::builder().max_capacity(MOST_SPACES).time_to_idle(SPACE_IDLE).build();
+        Self { guard, trust, tls: OnceLock::new(), of_spaces, of_operator: OnceLock::new() }
+    }
+
+    /// The client of one space, for the public internet or only for what the operator opened.
+    pub(crate) fn of_space(&self, space: SpaceId, only_opened: bool) -> Http {
+        let reach = if only_opened { Reach::Opened } else { Reach::Public };
+        self.of_spaces.get_with((space, only_opened), || self.make(reach))
+    }
+
+    pub(crate) fn of_operator(&self) -> Http {
+        self.of_operator.get_or_init(|| self.make(Reach::Anywhere)).clone()
+    }
+
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    fn make(&self, reach: Reach) -> Http {
+        let mut tls = self.tls.get_or_init(|| self.trust.config()).clone();
+        // What one client's servers remember of it is not told to another's.
+        tls.resumption = Resumption::in_memory_sessions(256);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .enable_http2()
+            .wrap_connector(Connector { guard: self.guard.clone(), reach });
+        Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .http1_max_buf_size(HEAD_BYTES)
+            .http1_max_headers(HEADERS)
+            .http2_max_header_list_size(HEAD_BYTES as u32)
+            .build(connector)
+    }
+}

@@ -1,0 +1,184 @@
+//! The guarded connector: names are resolved, addresses judged and connections dialled in one place.
+//!
+//! A name that resolves differently a second time gains nothing: what was judged is what is dialled.
+
+use std::error::Error as StdError;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use haft_core::BoxFuture;
+use hyper::Uri;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tower_service::Service;
+use url::Host;
+
+use crate::address::{Networks, is_public};
+use crate::hosts::{is_inner_name, is_localhost};
+use crate::resolve::Resolver;
+
+/// Resolving and dialling together may take so long, whatever the request's own deadline.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The next address is tried beside one that has not answered after so long.
+const NEXT_ADDRESS: Duration = Duration::from_millis(250);
+
+/// What connectors share: how names are resolved and which addresses are open.
+pub(crate) struct Guard {
+    pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) opened: Networks,
+    /// Where this very process listens; no tool may call it.
+    pub(crate) own: OnceLock<SocketAddr>,
+}
+
+/// How far a connection may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The public internet, and what the operator opened.
+    Public,
+    /// Only what the operator opened.
+    Opened,
+    /// Anywhere: the operator wrote the address.
+    Anywhere,
+}
+
+/// Why a connection was not made. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error("{0} resolves to a private address")]
+    Private(String),
+    #[error("{0} is this server")]
+    Own(String),
+    #[error("the name {0} cannot be resolved: {1}")]
+    Unresolved(String, io::Error),
+    #[error("{0}")]
+    Failed(io::Error),
+    #[error("no connection within {} s", CONNECT.as_secs())]
+    TooSlow,
+}
+
+#[derive(Clone)]
+pub(crate) struct Connector {
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) reach: Reach,
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<TcpStream>;
+    type Error = ConnectError;
+    type Future = BoxFuture<'static, Result<Self::Response, ConnectError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connector = self.clone();
+        Box::pin(async move {
+            let connected = tokio::time::timeout(CONNECT, connector.connect(&uri)).await;
+            connected.unwrap_or(Err(ConnectError::TooSlow)).map(TokioIo::new)
+        })
+    }
+}
+
+impl Connector {
+    async fn connect(&self, uri: &Uri) -> Result<TcpStream, ConnectError> {
+        let name = uri.host().unwrap_or_default();
+        let is_tls = uri.scheme_str() == Some("https");
+        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let failed = |error: &dyn StdError| ConnectError::Failed(io::Error::other(error.to_string()));
+        // A spelling that some reader takes for an address is one, and is judged as one.
+        let addresses = match Host::parse(name).map_err(|error| failed(&error))? {
+            Host::Ipv4(address) => vec![address.into()],
+            Host::Ipv6(address) => vec![address.into()],
+            Host::Domain(domain) => {
+                let unresolved = |error| ConnectError::Unresolved(name.to_owned(), error);
+                let found = self.guard.resolver.resolve(&domain).await.map_err(unresolved)?;
+                if found.is_empty() {
+                    return Err(unresolved(io::Error::other("it has no address")));
+                }
+                found
+            }
+        };
+        dial(self.judged(name, addresses, port)?).await.map_err(ConnectError::Failed)
+    }
+
+    /// The addresses to dial; one bad address among them refuses all.
+    fn judged(&self, name: &str, addresses: Vec<IpAddr>, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
+        let with_port = |addresses: Vec<IpAddr>| {
+            addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
+        };
+        if self.reach == Reach::Anywhere {
+            return Ok(with_port(addresses));
+        }
+        let only_opened = self.reach == Reach::Opened || is_inner_name(name);
+        let is_open =
+            |address: &IpAddr| self.guard.opened.contain(*address) || (!only_opened && is_public(*address));
+        let mut addresses = addresses;
+        if is_localhost(name) {
+            // Nobody but this machine answers for it: of its two addresses the opened one is taken.
+            addresses.retain(is_open);
+        }
+        if addresses.is_empty() || !addresses.iter().all(is_open) {
+            return Err(ConnectError::Private(name.to_owned()));
+        }
+        if addresses.iter().any(|address| self.guard.is_own(*address, port)) {
+            return Err(ConnectError::Own(name.to_owned()));
+        }
+        Ok(with_port(addresses))
+    }
+}
+
+impl Guard {
+    fn is_own(&self, address: IpAddr, port: u16) -> bool {
+        let Some(own) = self.own.get().filter(|own| own.port() == port) else { return false };
+        let address = address.to_canonical();
+        own.ip().to_canonical() == address
+            || address.is_unspecified()
+            // Who listens everywhere answers at every address of the machine.
+            || (own.ip().is_unspecified() && UdpSocket::bind((address, 0)).is_ok())
+    }
+}
+
+/// Dials addresses one after another, not waiting long for any, until one answers.
+async fn dial(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut waiting = alternating(addresses).into_iter();
+    let mut dialling = FuturesUnordered::new();
+    let mut last_error = io::Error::other("there is no address to dial");
+    dialling.extend(waiting.next().map(TcpStream::connect));
+    loop {
+        tokio::select! {
+            outcome = dialling.next() => match outcome {
+                Some(Ok(stream)) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Some(Err(error)) => last_error = error,
+                None => return Err(last_error),
+            },
+            () = tokio::time::sleep(NEXT_ADDRESS), if waiting.len() > 0 => {}
+        }
+        dialling.extend(waiting.next().map(TcpStream::connect));
+    }
+}
+
+/// Both families in turn, so that a broken one costs little.
+fn alternating(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (first, second): (Vec<_>, Vec<_>) =
+        addresses.into_iter().partition(|address| address.is_ipv6() == first_is_v6);
+    let mut mixed = Vec::with_capacity(first.len() + second.len());
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    loop {
+        let pair = (first.next(), second.next());
+        if pair == (None, None) {
+            return mixed;
+        }
+        mixed.extend(pair.0.into_iter().chain(pair.1));
+    }
+}

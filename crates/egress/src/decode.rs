@@ -1,0 +1,202 @@
+//! Content codings, undone while the body streams, with every layer's output counted.
+
+use std::io::{self, Write};
+
+use brotli_decompressor::DecompressorWriter;
+use bytes::{Bytes, BytesMut};
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use haft_core::CallError;
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+
+use crate::failure;
+
+/// Codings within codings; nobody honest has more.
+const MOST_CODINGS: usize = 4;
+
+/// The window a zstd stream may ask for, as a power of two: 8 MiB, as RFC 9659 has it for HTTP.
+const ZSTD_WINDOW: u32 = 23;
+
+const BROTLI_BUFFER: usize = 16 << 10;
+
+/// Takes a body's chunks and keeps what they decode to.
+pub(crate) struct Decoder {
+    stage: Stage,
+    limit: usize,
+}
+
+enum Stage {
+    Plain(Plain),
+    Gzip(Box<MultiGzDecoder<Counted>>),
+    /// Undecided until its first bytes tell a zlib header from a raw stream.
+    Deflate {
+        start: Vec<u8>,
+        next: Option<Counted>,
+    },
+    Zlib(Box<ZlibDecoder<Counted>>),
+    Raw(Box<DeflateDecoder<Counted>>),
+    Brotli(Box<DecompressorWriter<Counted>>),
+    Zstd(Box<zstd::stream::write::Decoder<'static, Counted>>),
+}
+
+/// A body as it is. One chunk alone is not copied.
+#[derive(Default)]
+struct Plain {
+    first: Bytes,
+    more: BytesMut,
+    left: usize,
+}
+
+/// Passes bytes on to the next stage until there are too many.
+struct Counted {
+    left: usize,
+    next: Box<Stage>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("too large")]
+struct TooLarge;
+
+impl Decoder {
+    pub(crate) fn new(headers: &HeaderMap, limit: usize) -> Result<Self, CallError> {
+        let mut stage = Stage::Plain(Plain { left: limit, ..Plain::default() });
+        let mut layers = 0;
+        // What was applied last is undone first, so the first named stands next to the plain body.
+        for value in headers.get_all(CONTENT_ENCODING) {
+            let codings = value.to_str().map_err(|_| failure::unknown_coding("?"))?;
+            for coding in codings.split(',').map(str::trim) {
+                layers += 1;
+                if layers > MOST_CODINGS {
+                    return Err(failure::unknown_coding(codings));
+                }
+                stage = stage.under(coding, limit)?;
+            }
+        }
+        Ok(Self { stage, limit })
+    }
+
+    pub(crate) fn write(&mut self, chunk: Bytes) -> Result<(), CallError> {
+        let kept = if let Stage::Plain(plain) = &mut self.stage {
+            plain.keep(chunk)
+        } else {
+            self.stage.write_all(&chunk)
+        };
+        kept.map_err(|error| failed(&error, self.limit))
+    }
+
+    pub(crate) fn finish(self) -> Result<Bytes, CallError> {
+        let limit = self.limit;
+        self.stage.finish().map_err(|error| failed(&error, limit))
+    }
+}
+
+fn failed(error: &io::Error, limit: usize) -> CallError {
+    match error.get_ref() {
+        Some(inner) if inner.is::<TooLarge>() => failure::too_large(limit),
+        _ => failure::undecodable(error),
+    }
+}
+
+impl Stage {
+    /// The stage that undoes `coding` and passes on to this one.
+    fn under(self, coding: &str, limit: usize) -> Result<Self, CallError> {
+        let next = |stage: Self| Counted { left: limit, next: Box::new(stage) };
+        Ok(match coding.to_ascii_lowercase().as_str() {
+            "" | "identity" => self,
+            "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(next(self)))),
+            "deflate" => Self::Deflate { start: Vec::new(), next: Some(next(self)) },
+            "br" => Self::Brotli(Box::new(DecompressorWriter::new(next(self), BROTLI_BUFFER))),
+            "zstd" => {
+                let mut decoder = zstd::stream::write::Decoder::new(next(self))
+                    .map_err(|error| failure::undecodable(&error))?;
+                decoder.window_log_max(ZSTD_WINDOW).map_err(|error| failure::undecodable(&error))?;
+                Self::Zstd(Box::new(decoder))
+            }
+            _ => return Err(failure::unknown_coding(coding)),
+        })
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(plain) => plain.keep(Bytes::copy_from_slice(bytes)),
+            Self::Gzip(decoder) => decoder.write_all(bytes),
+            Self::Zlib(decoder) => decoder.write_all(bytes),
+            Self::Raw(decoder) => decoder.write_all(bytes),
+            Self::Brotli(decoder) => decoder.write_all(bytes),
+            Self::Zstd(decoder) => decoder.write_all(bytes),
+            Self::Deflate { start, next } => {
+                start.extend_from_slice(bytes);
+                if start.len() < 2 {
+                    return Ok(());
+                }
+                let Some(next) = next.take() else { return Ok(()) };
+                let start = std::mem::take(start);
+                *self = if has_zlib_header(&start) {
+                    Self::Zlib(Box::new(ZlibDecoder::new(next)))
+                } else {
+                    Self::Raw(Box::new(DeflateDecoder::new(next)))
+                };
+                self.write_all(&start)
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<Bytes> {
+        let cut = || io::Error::new(io::ErrorKind::UnexpectedEof, "the body ends too early");
+        let counted = match self {
+            Self::Plain(plain) => return Ok(plain.finish()),
+            Self::Gzip(decoder) => decoder.finish()?,
+            Self::Zlib(decoder) => decoder.finish()?,
+            Self::Raw(decoder) => decoder.finish()?,
+            Self::Brotli(mut decoder) => {
+                decoder.close()?;
+                decoder.into_inner().map_err(|_| cut())?
+            }
+            Self::Zstd(mut decoder) => {
+                decoder.flush()?;
+                decoder.into_inner()
+            }
+            Self::Deflate { start, next } => match next {
+                Some(next) if start.is_empty() => next,
+                _ => return Err(cut()),
+            },
+        };
+        counted.next.finish()
+    }
+}
+
+fn has_zlib_header(start: &[u8]) -> bool {
+    let [first, second, ..] = start else { return false };
+    first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31)
+}
+
+impl Plain {
+    fn keep(&mut self, chunk: Bytes) -> io::Result<()> {
+        self.left = self.left.checked_sub(chunk.len()).ok_or_else(|| io::Error::other(TooLarge))?;
+        if self.first.is_empty() && self.more.is_empty() {
+            self.first = chunk;
+        } else {
+            if self.more.is_empty() {
+                self.more.extend_from_slice(&std::mem::take(&mut self.first));
+            }
+            self.more.extend_from_slice(&chunk);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Bytes {
+        if self.more.is_empty() { self.first } else { self.more.freeze() }
+    }
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| io::Error::other(TooLarge))?;
+        self.next.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

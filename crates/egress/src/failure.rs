@@ -1,0 +1,170 @@
+//! What may go wrong on the way out and back, as the call errors that callers see.
+//!
+//! No message carries a path, a query, a header or a body: only hosts and ports.
+
+use std::error::Error as StdError;
+
+use haft_core::{CallError, ErrorKind, Message};
+use url::Url;
+
+use crate::connect::ConnectError;
+use crate::hosts::Hosts;
+
+haft_core::templates! {
+    BAD_SCHEME = "egress.scheme",
+        "Scheme not allowed: {scheme}. Allowed: http, https",
+        "不允许的协议: {scheme}。允许：http, https";
+    BAD_URL = "egress.url",
+        "The URL is too long or not valid (host {host})",
+        "URL 过长或无效（主机 {host}）";
+    USERINFO = "egress.userinfo",
+        "A URL with a user name or password is not allowed; use auth instead (host {host})",
+        "URL 中不允许包含用户名或密码；请改用 auth（主机 {host}）";
+    BAD_PORT = "egress.port",
+        "Port not allowed: {port} of {host}. Allowed: 80, 443, the port in the tool's own URL, or one listed with its host in allowedDomains",
+        "不允许的端口: {host} 的 {port}。允许：80、443、工具自身 URL 中的端口，或 allowedDomains 中随主机列出的端口";
+    BAD_DOMAIN = "egress.domain",
+        "Domain not allowed: {host}. Allowed: {list}",
+        "Domain not allowed: {host}. Allowed: {list}";
+    BAD_ADDRESS = "egress.address",
+        "Address not allowed: {host} resolves to a private address",
+        "Address not allowed: {host} resolves to a private address";
+    OWN_ADDRESS = "egress.own",
+        "Address not allowed: {host} is this server itself",
+        "不允许的地址: {host} 是本服务自身";
+    UNRESOLVED = "egress.unresolved",
+        "{host} cannot be found: check the name",
+        "找不到主机 {host}：请检查域名";
+    UNREACHABLE = "egress.unreachable",
+        "{host} cannot be reached",
+        "无法连接到 {host}";
+    BROKEN = "egress.broken",
+        "The connection to {host} broke before the answer was complete",
+        "与 {host} 的连接在收到完整应答前中断";
+    TOO_SLOW = "egress.tooSlow",
+        "{host} did not answer in time",
+        "{host} 未能及时应答";
+    TOO_LARGE = "egress.tooLarge",
+        "Response too large: limit {limit} bytes",
+        "Response too large: limit {limit} bytes";
+    HEADERS_TOO_LARGE = "egress.headersTooLarge",
+        "Response headers too large or too many: limit {bytes} bytes and {count} headers",
+        "应答头过大或过多: 最多 {bytes} 字节、{count} 个";
+    UNKNOWN_CODING = "egress.unknownCoding",
+        "The answer is encoded as {coding}, which cannot be read; gzip, deflate, br and zstd can",
+        "应答的编码 {coding} 无法读取；支持 gzip、deflate、br 和 zstd";
+    UNDECODABLE = "egress.undecodable",
+        "The answer cannot be decoded: its compression is broken",
+        "应答无法解码：压缩数据已损坏";
+}
+
+/// The most bytes and headers an answer's head may have.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
+pub(crate) const HEADERS: usize = 100;
+
+fn refused(message: Message) -> CallError {
+    CallError::new(ErrorKind::Permission, message).that_did_nothing()
+}
+
+/// The host of a URL, for people.
+fn host(url: &Url) -> &str {
+    url.host_str().unwrap_or_default()
+}
+
+pub(crate) fn scheme(url: &Url) -> CallError {
+    refused(Message::new(&BAD_SCHEME).with("scheme", url.scheme()))
+}
+
+pub(crate) fn url(url: &Url) -> CallError {
+    CallError::new(ErrorKind::Validation, Message::new(&BAD_URL).with("host", host(url)))
+}
+
+pub(crate) fn userinfo(url: &Url) -> CallError {
+    refused(Message::new(&USERINFO).with("host", host(url)))
+}
+
+pub(crate) fn port(url: &Url) -> CallError {
+    let port = url.port_or_known_default().unwrap_or_default();
+    refused(Message::new(&BAD_PORT).with("port", port).with("host", host(url)))
+}
+
+pub(crate) fn domain(url: &Url, allowed: &Hosts) -> CallError {
+    refused(Message::new(&BAD_DOMAIN).with("host", host(url)).with("list", allowed))
+}
+
+pub(crate) fn too_slow(url: &Url) -> CallError {
+    CallError::new(ErrorKind::Timeout, Message::new(&TOO_SLOW).with("host", host(url)))
+}
+
+pub(crate) fn too_large(limit: usize) -> CallError {
+    CallError::new(ErrorKind::ResponseTooLarge, Message::new(&TOO_LARGE).with("limit", limit))
+}
+
+pub(crate) fn unknown_coding(coding: &str) -> CallError {
+    let shown: String = coding.chars().take(64).collect();
+    CallError::new(ErrorKind::Execution, Message::new(&UNKNOWN_CODING).with("coding", shown))
+}
+
+pub(crate) fn undecodable(error: &std::io::Error) -> CallError {
+    CallError::new(ErrorKind::Network, Message::new(&UNDECODABLE)).caused_by(error.to_string())
+}
+
+/// No answer began.
+pub(crate) fn of_request(url: &Url, error: &hyper_util::client::legacy::Error) -> CallError {
+    if let Some(connect) = find::<ConnectError>(error) {
+        return of_connect(url, connect);
+    }
+    if let Some(error) = find::<hyper::Error>(error).filter(|_| !error.is_connect()) {
+        return of_transfer(url, error);
+    }
+    let message = if error.is_connect() { &UNREACHABLE } else { &BROKEN };
+    let failed = CallError::new(ErrorKind::Network, Message::new(message).with("host", host(url)));
+    let failed = failed.caused_by(deepest(error));
+    if error.is_connect() { failed.that_did_nothing() } else { failed }
+}
+
+/// An answer began, or the request was under way.
+pub(crate) fn of_transfer(url: &Url, error: &hyper::Error) -> CallError {
+    if error.is_parse_too_large() {
+        let message = Message::new(&HEADERS_TOO_LARGE).with("bytes", HEAD_BYTES).with("count", HEADERS);
+        return CallError::new(ErrorKind::ResponseTooLarge, message);
+    }
+    let broken = CallError::new(ErrorKind::Network, Message::new(&BROKEN).with("host", host(url)));
+    broken.caused_by(deepest(error))
+}
+
+fn of_connect(url: &Url, error: &ConnectError) -> CallError {
+    let host = host(url);
+    let (kind, template) = match error {
+        ConnectError::Private(_) => (ErrorKind::Permission, &BAD_ADDRESS),
+        ConnectError::Own(_) => (ErrorKind::Permission, &OWN_ADDRESS),
+        ConnectError::Unresolved(..) => (ErrorKind::Network, &UNRESOLVED),
+        ConnectError::Failed(_) | ConnectError::TooSlow => (ErrorKind::Network, &UNREACHABLE),
+    };
+    let failed = CallError::new(kind, Message::new(template).with("host", host)).that_did_nothing();
+    match error {
+        ConnectError::Private(_) | ConnectError::Own(_) => failed,
+        ConnectError::Unresolved(_, reason) => failed.caused_by(reason.to_string()),
+        ConnectError::Failed(_) | ConnectError::TooSlow => failed.caused_by(error.to_string()),
+    }
+}
+
+fn find<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<E>() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// What an error came from in the end; the layers above only repeat where it was noticed.
+fn deepest(error: &dyn StdError) -> String {
+    let mut deepest = error;
+    while let Some(inner) = deepest.source() {
+        deepest = inner;
+    }
+    deepest.to_string()
+}

@@ -1,0 +1,31 @@
+//! The only way out of the process: an HTTP client that looks at every address it dials.
+//!
+//! Everything that leaves — http tools, imports, tokens, callbacks, the command
+//! line's own requests — goes through [`Egress::send`] under one of two policies.
+//! Templates, credentials and what an answer means never live here.
+
+mod address;
+mod answer;
+mod client;
+mod connect;
+mod decode;
+mod egress;
+mod failure;
+mod hosts;
+mod redirect;
+mod request;
+mod resolve;
+mod tls;
+
+pub use address::{BadNetworks, Networks};
+pub use answer::Answer;
+pub use egress::{Builder, Egress};
+pub use hosts::{BadHost, Hosts};
+pub use request::{Limits, Policy, Request, ToolPolicy};
+pub use resolve::{Resolver, SystemResolver};
+pub use tls::BadRoots;
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static haft_core::Template> {
+    [failure::TEMPLATES, redirect::TEMPLATES].into_iter().flatten().copied().collect()
+}

@@ -1,0 +1,83 @@
+//! Redirects, followed by hand: where the next request goes and what it leaves behind.
+
+use haft_core::{CallError, ErrorKind, Message};
+use http::header::LOCATION;
+use http::{HeaderMap, Method, StatusCode};
+use url::Url;
+
+use crate::request::Request;
+
+haft_core::templates! {
+    TOO_MANY = "egress.redirects",
+        "Too many redirects: more than {limit} from {host}",
+        "重定向过多: {host} 超过 {limit} 次";
+    TO_PLAIN = "egress.redirectToHttp",
+        "Redirect not allowed: from https to http ({host})",
+        "不允许从 https 重定向到 http（{host}）";
+    UNREADABLE = "egress.redirectUnreadable",
+        "{host} redirects to something that is not a URL",
+        "{host} 重定向到的地址不是有效的 URL";
+    SECRET_BODY = "egress.redirectSecretBody",
+        "{host} redirects a request whose body holds a secret to another origin, which may not see it",
+        "{host} 将含有密钥的请求体重定向到其他源，已拒绝";
+    OTHER_ORIGIN = "egress.redirectOtherOrigin",
+        "{host} redirects to another origin, which the operator did not name",
+        "{host} 重定向到了运维未指定的其他源";
+}
+
+pub(crate) const MOST: usize = 5;
+
+/// The request that a redirect asks for; nothing when the answer is to be read as it is.
+pub(crate) fn next(
+    status: StatusCode,
+    headers: &HeaderMap,
+    request: &Request,
+) -> Result<Option<Request>, CallError> {
+    let follows = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
+    let Some(location) = headers.get(LOCATION).filter(|_| follows) else { return Ok(None) };
+    let say = |template| Message::new(template).with("host", request.url.host_str().unwrap_or_default());
+    let unreadable = || CallError::new(ErrorKind::Execution, say(&UNREADABLE));
+    let location = std::str::from_utf8(location.as_bytes()).map_err(|_| unreadable())?;
+    let mut url = request.url.join(location).map_err(|_| unreadable())?;
+    url.set_fragment(None);
+    if request.url.scheme() == "https" && url.scheme() == "http" {
+        return Err(CallError::new(ErrorKind::Permission, say(&TO_PLAIN)));
+    }
+    let mut next = Request { url, ..request.clone() };
+    let keeps_method = match status.as_u16() {
+        303 => matches!(request.method, Method::GET | Method::HEAD),
+        301 | 302 => request.method != Method::POST,
+        _ => true,
+    };
+    if !keeps_method {
+        next.method = Method::GET;
+        next.body = Default::default();
+        next.content_type = None;
+        next.body_is_secret = false;
+        next.headers.remove(http::header::CONTENT_TYPE);
+    }
+    if !same_origin(&request.url, &next.url) {
+        if next.body_is_secret {
+            return Err(CallError::new(ErrorKind::Permission, say(&SECRET_BODY)));
+        }
+        next.headers = HeaderMap::new();
+    }
+    Ok(Some(next))
+}
+
+pub(crate) fn same_origin(one: &Url, other: &Url) -> bool {
+    one.scheme() == other.scheme()
+        && one.host() == other.host()
+        && one.port_or_known_default() == other.port_or_known_default()
+}
+
+pub(crate) fn too_many(url: &Url) -> CallError {
+    let message =
+        Message::new(&TOO_MANY).with("limit", MOST).with("host", url.host_str().unwrap_or_default());
+    CallError::new(ErrorKind::Execution, message)
+}
+
+pub(crate) fn other_origin(url: &Url) -> CallError {
+    let message = Message::new(&OTHER_ORIGIN).with("host", url.host_str().unwrap_or_default());
+    CallError::new(ErrorKind::Permission, message)
+}

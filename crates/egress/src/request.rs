@@ -1,0 +1,80 @@
+//! What is sent, under which policy, and how much may come back.
+
+use bytes::Bytes;
+use haft_core::SpaceId;
+use http::{HeaderMap, HeaderValue, Method};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::hosts::Hosts;
+
+/// One request, before any redirect.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub method: Method,
+    pub url: Url,
+    /// Sent to the URL's own origin only: a redirect to another leaves all of them behind.
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    /// Of the body; a header of that name wins.
+    pub content_type: Option<HeaderValue>,
+    /// The body holds a secret, and no other origin may see it.
+    pub body_is_secret: bool,
+}
+
+impl Request {
+    pub fn new(method: Method, url: Url) -> Self {
+        Self {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            content_type: None,
+            body_is_secret: false,
+        }
+    }
+}
+
+/// How long an answer may take and how large it may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Over everything: connection, headers, body and all redirects.
+    pub deadline: Instant,
+    /// Of the body, counted after it is decoded.
+    pub bytes: usize,
+}
+
+/// Who chose the address.
+#[derive(Debug, Clone, Copy)]
+pub enum Policy<'a> {
+    /// A tool's author, or a model: everything is checked, and connections are kept for one space.
+    Tool(SpaceId, &'a ToolPolicy),
+    /// The operator, in the configuration: any address and port, and no redirect to another origin.
+    Operator,
+}
+
+/// Where one tool's requests may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolPolicy {
+    hosts: Hosts,
+    own: Hosts,
+}
+
+impl ToolPolicy {
+    /// For a tool with this URL; an empty list means the URL's own host.
+    pub fn new(url: &Url, allowed: Hosts) -> Self {
+        let own = Hosts::only(url);
+        Self { hosts: if allowed.is_empty() { own.clone() } else { allowed }, own }
+    }
+
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// Whether the port may be used at any address: the usual two, the tool's own, and listed ones.
+    pub(crate) fn allows_port(&self, url: &Url) -> bool {
+        matches!(url.port_or_known_default(), Some(80 | 443))
+            || self.own.allow_port(url)
+            || self.hosts.allow_port(url)
+    }
+}

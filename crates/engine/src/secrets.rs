@@ -1,0 +1,80 @@
+//! Secrets on their way into a call and out of its answer: revealed once, masked in whatever comes back.
+
+use std::sync::Arc;
+
+use haft_core::mask::Mask;
+use haft_core::{BoxFuture, CallError, Caller, ErrorKind, Message, SecretRef, Secrets, SpaceId, UserId};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::catalogue::Entry;
+
+haft_core::templates! {
+    MISSING = "secret.missing",
+        "The secret {secret} is not set; add it, or take it out of the tool",
+        "密钥 {secret} 未设置；请添加该密钥，或从工具中移除";
+}
+
+/// Where secrets are kept.
+pub trait SecretSource: Send + Sync {
+    /// The value of a secret, as one caller sees it; nothing when there is none.
+    fn reveal<'a>(
+        &'a self,
+        space: SpaceId,
+        user: Option<UserId>,
+        secret: &'a SecretRef,
+    ) -> BoxFuture<'a, Result<Option<SecretString>, CallError>>;
+}
+
+/// The secrets of one call, and what takes them out of its answer.
+#[derive(Default)]
+pub(crate) struct Revealed {
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) mask: Option<Arc<Mask>>,
+}
+
+/// A mask, and the values it was made for.
+pub(crate) struct KnownMask {
+    values: Vec<SecretString>,
+    mask: Arc<Mask>,
+}
+
+/// Reveals what a tool's kind asks for, or says which secret is not there.
+pub(crate) async fn reveal(
+    source: Option<&dyn SecretSource>,
+    entry: &Entry,
+    caller: &Caller,
+) -> Result<Revealed, CallError> {
+    let wanted = entry.prepared.secrets();
+    if wanted.is_empty() {
+        return Ok(Revealed::default());
+    }
+    let mut found = Vec::with_capacity(wanted.len());
+    for secret in wanted {
+        let value = match source {
+            Some(source) => source.reveal(caller.space, caller.user, secret).await?,
+            None => None,
+        };
+        let missing = || CallError::new(ErrorKind::Execution, Message::new(&MISSING).with("secret", secret));
+        found.push((secret.clone(), value.ok_or_else(missing)?));
+    }
+    let secrets = Secrets::new(found);
+    let mask = mask(entry, &secrets);
+    Ok(Revealed { secrets: Arc::new(secrets), mask: Some(mask) })
+}
+
+/// Secrets seldom change: the mask of the last call serves the next.
+fn mask(entry: &Entry, secrets: &Secrets) -> Arc<Mask> {
+    if let Some(known) = &*entry.mask.load() {
+        let same =
+            |(one, other): (&SecretString, &SecretString)| one.expose_secret() == other.expose_secret();
+        if known.values.len() == secrets.values().count()
+            && known.values.iter().zip(secrets.values()).all(same)
+        {
+            return known.mask.clone();
+        }
+    }
+    let mask = Arc::new(Mask::new(secrets.values().map(ExposeSecret::expose_secret)));
+    let values = secrets.values().cloned().collect();
+    entry.mask.store(Some(Arc::new(KnownMask { values, mask: mask.clone() })));
+    mask
+}

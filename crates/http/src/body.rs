@@ -1,0 +1,132 @@
+//! JSON with placeholders, and the bodies that are made of it: built as values, never as text.
+
+use bytes::Bytes;
+use haft_core::text::{Text, Variable};
+use haft_core::{Message, SecretRef, Violation};
+use http::HeaderValue;
+use serde_json::{Map, Value};
+
+use crate::config::BodyType;
+use crate::fill::{Filling, as_text};
+use crate::query::Pairs;
+
+haft_core::templates! {
+    TEMPLATE_IN_NAME = "http.templateInName",
+        "the name of a field cannot hold a variable or a secret",
+        "字段名中不能包含变量或密钥";
+    NOT_A_FORM = "http.notAForm",
+        "must be an object of fields when bodyType is form",
+        "bodyType 为 form 时必须是由字段组成的对象";
+}
+
+/// A JSON value whose texts may hold placeholders.
+#[derive(Debug, Clone)]
+pub(crate) enum JsonTemplate {
+    Fixed(Value),
+    Text(Text),
+    Array(Vec<JsonTemplate>),
+    Object(Vec<(String, JsonTemplate)>),
+}
+
+impl JsonTemplate {
+    /// Reads a value; `path` is where it stands, for what is wrong with it.
+    pub(crate) fn parse(value: &Value, path: &str, violations: &mut Vec<Violation>) -> Self {
+        match value {
+            Value::String(text) => match Text::parse(text) {
+                Ok(text) if text.plain().is_some() => Self::Fixed(value.clone()),
+                Ok(text) => Self::Text(text),
+                Err(message) => {
+                    violations.push(Violation::new(path, message));
+                    Self::Fixed(Value::Null)
+                }
+            },
+            Value::Array(items) => {
+                let parsed = items
+                    .iter()
+                    .enumerate()
+                    .map(|(at, item)| Self::parse(item, &format!("{path}.{at}"), violations));
+                Self::Array(parsed.collect())
+            }
+            Value::Object(fields) => Self::Object(Self::parse_fields(fields, path, violations)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Self::Fixed(value.clone()),
+        }
+    }
+
+    pub(crate) fn parse_fields(
+        fields: &Map<String, Value>,
+        path: &str,
+        violations: &mut Vec<Violation>,
+    ) -> Vec<(String, Self)> {
+        let parsed = fields.iter().map(|(name, value)| {
+            let path = format!("{path}.{name}");
+            if !matches!(Text::parse(name), Ok(text) if text.plain().is_some()) {
+                violations.push(Violation::new(path.clone(), Message::new(&TEMPLATE_IN_NAME)));
+            }
+            (name.clone(), Self::parse(value, &path, violations))
+        });
+        parsed.collect()
+    }
+
+    /// The value with everything filled in; nothing where the only variable of a text is absent.
+    pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> Option<Value> {
+        Some(match self {
+            Self::Fixed(value) => value.clone(),
+            Self::Text(text) => match text.only_variable() {
+                Some(variable) => filling.value(variable)?.into_owned(),
+                None => Value::String(filling.text(text)),
+            },
+            Self::Array(items) => items.iter().filter_map(|item| item.fill(filling)).collect(),
+            Self::Object(fields) => Value::Object(Self::fill_fields(fields, filling)),
+        })
+    }
+
+    pub(crate) fn fill_fields(fields: &[(String, Self)], filling: &mut Filling<'_>) -> Map<String, Value> {
+        let filled = fields.iter().filter_map(|(name, value)| Some((name.clone(), value.fill(filling)?)));
+        filled.collect()
+    }
+
+    /// Every text in it, in order.
+    pub(crate) fn texts(&self) -> Vec<&Text> {
+        match self {
+            Self::Fixed(_) => Vec::new(),
+            Self::Text(text) => vec![text],
+            Self::Array(items) => items.iter().flat_map(Self::texts).collect(),
+            Self::Object(fields) => fields.iter().flat_map(|(_, value)| value.texts()).collect(),
+        }
+    }
+
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.texts().into_iter().flat_map(Text::variables)
+    }
+
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
+        self.texts().into_iter().flat_map(Text::secrets)
+    }
+}
+
+/// What is wrong with a body for its type, as far as the template tells.
+pub(crate) fn check(body: &JsonTemplate, kind: BodyType, path: &str) -> Option<Violation> {
+    let fits = match (kind, body) {
+        (BodyType::Json | BodyType::Text, _) | (BodyType::Form, JsonTemplate::Object(_)) => true,
+        // One variable may well be an object.
+        (BodyType::Form, JsonTemplate::Text(text)) => text.only_variable().is_some(),
+        (BodyType::Form, JsonTemplate::Fixed(_) | JsonTemplate::Array(_)) => false,
+    };
+    (!fits).then(|| Violation::new(path, Message::new(&NOT_A_FORM)))
+}
+
+/// A body on the wire, and its type.
+pub(crate) fn encode(value: &Value, kind: BodyType) -> (Bytes, HeaderValue) {
+    match kind {
+        BodyType::Json => (value.to_string().into(), HeaderValue::from_static("application/json")),
+        BodyType::Form => {
+            let mut pairs = Pairs::default();
+            if let Value::Object(fields) = value {
+                pairs.push_fields(fields);
+            }
+            let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+            (pairs.into_text().into(), form)
+        }
+        BodyType::Text => (as_text(value).into(), HeaderValue::from_static("text/plain; charset=utf-8")),
+    }
+}

@@ -1,0 +1,178 @@
+//! A tool's `config` as it is written: every spelling accepted, everything unknown refused.
+
+use std::sync::LazyLock;
+
+use haft_core::tool::input::camel_keys;
+use haft_core::{Message, ToolSchema, Violation};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+haft_core::templates! {
+    NO_URL = "http.noUrl",
+        "is required: an address such as https://api.example.com/items/{open}id{close}, or baseUrl",
+        "必填：例如 https://api.example.com/items/{open}id{close}，或使用 baseUrl";
+    TWO_URLS = "http.twoUrls",
+        "stands beside baseUrl; write the path alone, beginning with /, or leave baseUrl out",
+        "与 baseUrl 同时出现；请只写以 / 开头的路径，或去掉 baseUrl";
+    TWICE = "http.twice",
+        "says the same as {other}; give only one of them",
+        "与 {other} 含义相同；请只保留一个";
+    NO_BODY = "http.noBody",
+        "cannot be sent with {method}",
+        "不能随 {method} 发送";
+    NOT_GENERIC = "http.notGeneric",
+        "has no place beside baseUrl alone: the model gives url, method and body itself",
+        "与单独的 baseUrl 不能同用：url、method 和 body 由模型给出";
+}
+
+/// The largest answer unless the tool says otherwise.
+const DEFAULT_RESPONSE_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) url: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) method: Option<String>,
+    #[serde(default)]
+    pub(crate) headers: Map<String, Value>,
+    pub(crate) params: Option<Map<String, Value>>,
+    pub(crate) query: Option<Map<String, Value>>,
+    pub(crate) body: Option<Value>,
+    #[serde(default)]
+    pub(crate) body_type: BodyType,
+    pub(crate) auth: Option<Map<String, Value>>,
+    #[serde(default)]
+    pub(crate) security: Security,
+    #[serde(default = "yes")]
+    pub(crate) send_defaults: bool,
+    pub(crate) redact: Option<Value>,
+    pub(crate) response_filter: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum BodyType {
+    #[default]
+    Json,
+    Form,
+    Text,
+}
+
+/// `timeout` may stand here too; it is read as the tool's own.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Security {
+    pub(crate) allowed_domains: Vec<String>,
+    pub(crate) max_response_size: usize,
+}
+
+impl Default for Security {
+    fn default() -> Self {
+        Self { allowed_domains: Vec::new(), max_response_size: DEFAULT_RESPONSE_BYTES }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+static SCHEMA: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
+    let wrong = |error: serde_json::Error| {
+        vec![Violation::new(haft_core::error::ROOT, Message::verbatim(error.to_string()))]
+    };
+    let document = serde_json::from_str(include_str!("config.json")).map_err(wrong)?;
+    ToolSchema::of_arguments(&document)
+});
+
+impl Config {
+    /// Reads a config, or says all that is wrong with its form.
+    pub(crate) fn parse(config: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
+        let config = Value::Object(normal(config));
+        match &*SCHEMA {
+            Ok(schema) => {
+                let violations = schema.violations(&config);
+                if !violations.is_empty() {
+                    return Err(violations);
+                }
+            }
+            Err(violations) => return Err(violations.clone()),
+        }
+        let config: Self = serde_json::from_value(config).map_err(|error| {
+            vec![Violation::new(haft_core::error::ROOT, Message::verbatim(error.to_string()))]
+        })?;
+        let violations = config.contradictions();
+        if violations.is_empty() { Ok(config) } else { Err(violations) }
+    }
+
+    /// The generic form: the model gives path, method and body.
+    pub(crate) fn is_generic(&self) -> bool {
+        self.url.is_none() && self.base_url.is_some()
+    }
+
+    /// The method of a request; the generic form has none of its own.
+    pub(crate) fn method(&self) -> &str {
+        self.method.as_deref().unwrap_or("GET")
+    }
+
+    /// Whether `params` are the query, and not the body.
+    pub(crate) fn params_are_query(&self) -> bool {
+        matches!(self.method(), "GET" | "HEAD")
+    }
+
+    fn contradictions(&self) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        let mut say = |path: &str, message| violations.push(Violation::new(path, message));
+        if self.url.is_none() && self.base_url.is_none() {
+            say("url", Message::new(&NO_URL).with("open", "{{").with("close", "}}"));
+        }
+        if self.base_url.is_some() && self.url.as_ref().is_some_and(|url| !url.starts_with('/')) {
+            say("url", Message::new(&TWO_URLS));
+        }
+        let other = if self.params_are_query() {
+            ("query", self.query.is_some())
+        } else {
+            ("body", self.body.is_some())
+        };
+        if self.params.is_some() && other.1 && !self.is_generic() {
+            say("params", Message::new(&TWICE).with("other", other.0));
+        }
+        if self.method() == "HEAD" && self.body.is_some() {
+            say("body", Message::new(&NO_BODY).with("method", "HEAD"));
+        }
+        if self.is_generic() {
+            let given = [
+                ("method", self.method.is_some()),
+                ("params", self.params.is_some()),
+                ("body", self.body.is_some()),
+            ];
+            for (name, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+                say(name, Message::new(&NOT_GENERIC));
+            }
+        }
+        violations
+    }
+}
+
+/// One spelling for all: camelCase, no nulls, methods in capitals, `auth` always an object.
+fn normal(config: &Map<String, Value>) -> Map<String, Value> {
+    let Value::Object(fields) = camel_keys(Value::Object(config.clone())) else { return Map::new() };
+    let fields = fields.into_iter().filter(|(name, value)| !value.is_null() || name == "body");
+    let fields = fields.map(|(name, value)| {
+        let value = match (name.as_str(), value) {
+            ("method", Value::String(method)) => method.to_ascii_uppercase().into(),
+            ("bodyType", Value::String(kind)) => kind.to_ascii_lowercase().into(),
+            ("auth", Value::String(kind)) => serde_json::json!({"type": kind}),
+            ("auth" | "security", value) => without_nulls(camel_keys(value)),
+            ("headers", value) => without_nulls(value),
+            (_, value) => value,
+        };
+        (name, value)
+    });
+    fields.filter(|(_, value)| !value.is_null()).collect()
+}
+
+fn without_nulls(value: Value) -> Value {
+    let Value::Object(fields) = value else { return value };
+    fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}

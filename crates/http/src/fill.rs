@@ -1,0 +1,125 @@
+//! Filling in: the values of one call, put where a template names them, in one pass.
+
+use std::borrow::Cow;
+
+use haft_core::text::{Part, Text, Variable};
+use haft_core::{CallContext, CallError, Message, SecretRef, Violation};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+
+haft_core::templates! {
+    NEEDED_IN_PATH = "http.neededInPath",
+        "is required: the path of the URL holds it",
+        "必填：URL 路径中用到了它";
+    NEEDED_IN_TEXT = "http.neededInText",
+        "is required: it is part of a longer text",
+        "必填：它是一段文本的一部分";
+    EMPTY_IN_PATH = "http.emptyInPath",
+        "must not be empty: the path of the URL would be another",
+        "不能为空：否则 URL 路径会改变";
+    DOTS_IN_PATH = "http.dotsInPath",
+        "must not be . or .. in the path of a URL",
+        "在 URL 路径中不能是 . 或 ..";
+    CONTROL_IN_HEADER = "http.controlInHeader",
+        "holds a control character, which a header cannot",
+        "含有控制字符，不能放入请求头";
+}
+
+/// The values of one call, and what was wrong with them so far.
+pub(crate) struct Filling<'a> {
+    arguments: &'a Value,
+    context: &'a CallContext,
+    /// A dry run shows names where a call sends values.
+    shows_names: bool,
+    violations: Vec<Violation>,
+}
+
+impl<'a> Filling<'a> {
+    pub(crate) fn to_send(arguments: &'a Value, context: &'a CallContext) -> Self {
+        Self { arguments, context, shows_names: false, violations: Vec::new() }
+    }
+
+    pub(crate) fn to_show(arguments: &'a Value, context: &'a CallContext) -> Self {
+        Self { arguments, context, shows_names: true, violations: Vec::new() }
+    }
+
+    pub(crate) fn shows_names(&self) -> bool {
+        self.shows_names
+    }
+
+    pub(crate) fn arguments(&self) -> &'a Value {
+        self.arguments
+    }
+
+    pub(crate) fn context(&self) -> &'a CallContext {
+        self.context
+    }
+
+    /// The value of a variable. Null is one.
+    pub(crate) fn value(&self, variable: &Variable) -> Option<Cow<'a, Value>> {
+        if variable.is_reserved() {
+            return variable.of_call(self.context.call_id()).map(Cow::Owned);
+        }
+        variable.find(self.arguments).map(Cow::Borrowed)
+    }
+
+    /// The text of a variable inside a longer text; what is absent is told and nothing stands for it.
+    pub(crate) fn text_of(&mut self, variable: &Variable, needed: &'static haft_core::Template) -> String {
+        match self.value(variable).as_deref() {
+            None | Some(Value::Null) => {
+                self.wrong(variable, needed);
+                String::new()
+            }
+            Some(value) => as_text(value),
+        }
+    }
+
+    /// The value of a secret, or its name in a dry run.
+    pub(crate) fn secret(&self, secret: &SecretRef) -> String {
+        if self.shows_names {
+            return secret.to_string();
+        }
+        // The engine has revealed every secret the tool named, or not begun the call.
+        let value = self.context.secret(secret).map(|value| value.expose_secret().trim().to_owned());
+        value.unwrap_or_default()
+    }
+
+    /// A text with everything filled in as it is.
+    pub(crate) fn text(&mut self, text: &Text) -> String {
+        let mut filled = String::new();
+        for part in text.parts() {
+            match part {
+                Part::Plain(plain) => filled.push_str(plain),
+                Part::Variable(variable) => filled.push_str(&self.text_of(variable, &NEEDED_IN_TEXT)),
+                Part::Secret(secret) => filled.push_str(&self.secret(secret)),
+            }
+        }
+        filled
+    }
+
+    pub(crate) fn wrong(&mut self, variable: &Variable, template: &'static haft_core::Template) {
+        let violation = Violation::new(variable.to_string(), Message::new(template));
+        if !self.violations.contains(&violation) {
+            self.violations.push(violation);
+        }
+    }
+
+    pub(crate) fn violate(&mut self, violation: Violation) {
+        self.violations.push(violation);
+    }
+
+    /// Nothing is sent when anything was wrong.
+    pub(crate) fn finish(self) -> Result<(), CallError> {
+        if self.violations.is_empty() { Ok(()) } else { Err(CallError::invalid(self.violations)) }
+    }
+}
+
+/// A value as text: strings as they are, the rest as JSON.
+pub(crate) fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
+    }
+}

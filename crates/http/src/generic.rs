@@ -1,0 +1,110 @@
+//! The generic form: under one base URL the model gives path, method and body itself.
+//!
+//! Whatever it gives, the request stays within the base's origin and path.
+
+use haft_core::{Message, Violation};
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::fill::Filling;
+
+haft_core::templates! {
+    NOT_A_BASE = "http.notABase",
+        "must be an absolute URL such as https://api.example.com/v1, without user name, query or variables",
+        "必须是完整 URL，例如 https://api.example.com/v1，不含用户名、查询或变量";
+    LEAVES_BASE = "http.leavesBase",
+        "must be a path under {base}, such as /items?limit=5, without . or .. in it",
+        "必须是 {base} 之下的路径，例如 /items?limit=5，且不含 . 或 ..";
+}
+
+/// What a request may not leave.
+#[derive(Debug, Clone)]
+pub(crate) struct BaseUrl {
+    /// Its path ends with a slash.
+    url: Url,
+}
+
+impl BaseUrl {
+    pub(crate) fn parse(written: &str) -> Result<Self, Message> {
+        let bad = || Message::new(&NOT_A_BASE);
+        let mut url = Url::parse(written.trim()).map_err(|_| bad())?;
+        let is_plain = url.username().is_empty() && url.password().is_none();
+        let is_bare = url.query().is_none() && url.fragment().is_none() && !written.contains("{{");
+        if !matches!(url.scheme(), "http" | "https") || !is_plain || !is_bare || written.contains('\\') {
+            return Err(bad());
+        }
+        if !url.path().ends_with('/') {
+            let path = format!("{}/", url.path());
+            url.set_path(&path);
+        }
+        Ok(Self { url })
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The schema of its arguments.
+    pub(crate) fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "url": {"type": "string", "description": "Path under the base URL, with a query where one is needed, such as /items?limit=5."},
+                "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
+                "body": {"description": "What to send with POST, PUT or PATCH."},
+            },
+            "required": ["url", "method"],
+            "additionalProperties": false,
+        })
+    }
+
+    /// The whole URL for the path a model gave.
+    pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> String {
+        let given = filling.arguments().get("url").and_then(Value::as_str).unwrap_or_default();
+        match self.under(given) {
+            Some(url) => url.into(),
+            None => {
+                let message = Message::new(&LEAVES_BASE).with("base", self.url.as_str());
+                filling.violate(Violation::new("url", message));
+                self.url.to_string()
+            }
+        }
+    }
+
+    fn under(&self, given: &str) -> Option<Url> {
+        // The same path with the base in front of it is no other.
+        let path = given.strip_prefix(self.url.as_str()).unwrap_or(given);
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let odd = |character: char| character.is_control() || matches!(character, '\\' | '#');
+        if path.contains(odd) || path.starts_with('/') {
+            return None;
+        }
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        if steps_up(path) {
+            return None;
+        }
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}{path}", self.url.path()));
+        url.set_query(query);
+        let stays = url.origin() == self.url.origin() && url.path().starts_with(self.url.path());
+        stays.then_some(url)
+    }
+}
+
+/// Whether any reader, decoding as often as it likes, would find a step to somewhere else.
+fn steps_up(path: &str) -> bool {
+    let mut path = path.to_owned();
+    for _ in 0..4 {
+        if path.contains(char::is_control) || path.split(['/', '\\']).any(|step| matches!(step, "." | "..")) {
+            return true;
+        }
+        let decoded = percent_decode_str(&path).decode_utf8_lossy().into_owned();
+        if decoded == path {
+            return false;
+        }
+        path = decoded;
+    }
+    // Encoded again and again: nobody honest writes that.
+    true
+}

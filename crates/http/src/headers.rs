@@ -1,0 +1,145 @@
+//! The headers of a tool: names are fixed, values may hold variables and secrets.
+
+use haft_core::text::{Part, Text, Variable};
+use haft_core::{Message, SecretRef, Violation};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+use crate::fill::{CONTROL_IN_HEADER, Filling, NEEDED_IN_TEXT, as_text};
+
+haft_core::templates! {
+    BAD_NAME = "http.badHeaderName",
+        "is not the name of a header",
+        "不是有效的请求头名称";
+    NOT_YOURS = "http.headerNotYours",
+        "is set by Haft itself and cannot be configured",
+        "由 Haft 设置，不能配置";
+    GIVEN_TWICE = "http.headerTwice",
+        "is given twice, in different spellings",
+        "以不同写法给出了两次";
+    BAD_VALUE = "http.badHeaderValue",
+        "holds a character that a header cannot",
+        "含有请求头不允许的字符";
+}
+
+/// What belongs to one connection, or would make the request another one.
+const NOT_CONFIGURABLE: [&str; 13] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Configured headers, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Headers(Vec<(HeaderName, Text)>);
+
+impl Headers {
+    pub(crate) fn parse(fields: &Map<String, Value>, violations: &mut Vec<Violation>) -> Self {
+        let mut headers: Vec<(HeaderName, Text)> = Vec::new();
+        for (written, value) in fields {
+            let mut wrong = |message| violations.push(Violation::new(format!("headers.{written}"), message));
+            let Ok(name) = HeaderName::from_bytes(written.as_bytes()) else {
+                wrong(Message::new(&BAD_NAME));
+                continue;
+            };
+            if NOT_CONFIGURABLE.contains(&name.as_str()) {
+                wrong(Message::new(&NOT_YOURS));
+                continue;
+            }
+            if headers.iter().any(|(known, _)| *known == name) {
+                wrong(Message::new(&GIVEN_TWICE));
+                continue;
+            }
+            match Text::parse(&as_text(value)) {
+                Ok(text) if text.parts().iter().all(is_sendable) => headers.push((name, text)),
+                Ok(_) => wrong(Message::new(&BAD_VALUE)),
+                Err(message) => wrong(message),
+            }
+        }
+        Self(headers)
+    }
+
+    pub(crate) fn contains(&self, name: &HeaderName) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&HeaderName, &Text)> {
+        self.0.iter().map(|(name, text)| (name, text))
+    }
+
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.0.iter().flat_map(|(_, text)| text.variables())
+    }
+
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
+        self.0.iter().flat_map(|(_, text)| text.secrets())
+    }
+
+    /// A header with only one variable is left out where that is absent.
+    pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> HeaderMap {
+        let mut headers = HeaderMap::with_capacity(self.0.len() + 4);
+        for (name, text) in &self.0 {
+            if let Some(variable) = text.only_variable()
+                && matches!(filling.value(variable).as_deref(), None | Some(Value::Null))
+            {
+                continue;
+            }
+            if let Some(value) = fill(name, text, filling) {
+                headers.insert(name, value);
+            }
+        }
+        headers
+    }
+}
+
+/// One value, with what cannot stand in a header told at the variable it came from.
+pub(crate) fn fill(name: &HeaderName, text: &Text, filling: &mut Filling<'_>) -> Option<HeaderValue> {
+    let mut filled = String::new();
+    for part in text.parts() {
+        match part {
+            Part::Plain(plain) => filled.push_str(plain),
+            Part::Secret(secret) => filled.push_str(&filling.secret(secret)),
+            Part::Variable(variable) => {
+                let value = filling.text_of(variable, &NEEDED_IN_TEXT);
+                if value.contains(char::is_control) {
+                    filling.wrong(variable, &CONTROL_IN_HEADER);
+                    return None;
+                }
+                filled.push_str(&value);
+            }
+        }
+    }
+    let Ok(mut value) = HeaderValue::from_bytes(filled.as_bytes()) else {
+        filling.violate(Violation::new(format!("headers.{name}"), Message::new(&BAD_VALUE)));
+        return None;
+    };
+    value.set_sensitive(text.secrets().next().is_some());
+    Some(value)
+}
+
+fn is_sendable(part: &Part) -> bool {
+    match part {
+        Part::Plain(plain) => HeaderValue::from_bytes(plain.as_bytes()).is_ok(),
+        Part::Variable(_) | Part::Secret(_) => true,
+    }
+}
+
+/// Whether a header or a query field by this name usually holds a credential.
+pub(crate) fn is_credential(name: &str) -> bool {
+    let name: String = name.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    const EXACTLY: [&str; 4] = ["authorization", "cookie", "auth", "key"];
+    const WITHIN: [&str; 7] = ["apikey", "token", "secret", "password", "passwd", "credential", "accesskey"];
+    EXACTLY.contains(&name.as_str())
+        || WITHIN.iter().any(|part| name.contains(part))
+        || (name.starts_with('x') && name.ends_with("key"))
+}

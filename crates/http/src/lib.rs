@@ -1,0 +1,42 @@
+//! HTTP tools without code: a templated request, described by `config`, becomes a tool.
+//!
+//! What is sent is built here and what comes back is read here. Connections,
+//! addresses and redirects belong to the egress guard, retries and deadlines to the engine.
+
+mod auth;
+mod body;
+mod config;
+mod fill;
+mod generic;
+mod headers;
+mod kind;
+mod oauth;
+mod query;
+mod response;
+mod schema;
+mod status;
+mod tool;
+mod url;
+
+pub use kind::HttpKind;
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static haft_core::Template> {
+    [
+        auth::TEMPLATES,
+        body::TEMPLATES,
+        config::TEMPLATES,
+        fill::TEMPLATES,
+        generic::TEMPLATES,
+        kind::TEMPLATES,
+        headers::TEMPLATES,
+        oauth::TEMPLATES,
+        response::TEMPLATES,
+        status::TEMPLATES,
+        url::TEMPLATES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+    .collect()
+}

@@ -1,0 +1,235 @@
+//! OAuth 2 client credentials: one token for all calls, fetched once however many wait for it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use haft_core::mask::Mask;
+use haft_core::text::Text;
+use haft_core::{CallError, ErrorKind, Message, SpaceId};
+use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
+use http::header::ACCEPT;
+use http::{HeaderValue, Method};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::fill::Filling;
+use crate::query::Pairs;
+
+haft_core::templates! {
+    BAD_TOKEN_URL = "http.tokenUrl",
+        "must be an absolute http or https URL without a user name",
+        "必须是不含用户名的完整 http 或 https URL";
+    REFUSED = "http.tokenRefused",
+        "{host} gave no token: {status}; check the client id, the secret and the scope",
+        "{host} 未返回令牌: {status}；请检查客户端 ID、密钥和 scope";
+    UNAVAILABLE = "http.tokenUnavailable",
+        "{host} gave no token: {status}",
+        "{host} 未返回令牌: {status}";
+    NOT_A_TOKEN = "http.notAToken",
+        "{host} answered something that is not a bearer token",
+        "{host} 的应答不是 Bearer 令牌";
+}
+
+/// A token is renewed so long before it expires, or at half its life when that is short.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// A token that does not say how long it holds.
+const DEFAULT_LIFE: Duration = Duration::from_secs(3600);
+const LONGEST_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Asking for a token may take so long, whoever waits for it.
+const FETCH: Duration = Duration::from_secs(30);
+const TOKEN_BYTES: usize = 256 << 10;
+
+/// Tokens kept for one tool: one for each space and set of credentials.
+const MOST_TOKENS: usize = 256;
+
+/// The client's side of the grant, and the tokens it was given.
+pub(crate) struct ClientCredentials {
+    url: Url,
+    policy: ToolPolicy,
+    pub(crate) client_id: Text,
+    pub(crate) client_secret: Text,
+    scope: Option<String>,
+    tokens: Mutex<HashMap<Key, Slot>>,
+}
+
+/// Whose token it is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    space: SpaceId,
+    client_id: String,
+    client_secret: String,
+}
+
+/// A token as it is used: with what takes it out of answers.
+pub(crate) struct Token {
+    pub(crate) value: SecretString,
+    pub(crate) mask: Mask,
+    until: Instant,
+}
+
+type Fetch = Shared<BoxFuture<'static, Result<Arc<Token>, CallError>>>;
+
+enum Slot {
+    Kept(Arc<Token>),
+    /// Whoever waits drives it on; one that nobody drove to its end is begun anew after this time.
+    Coming(Fetch, Instant),
+}
+
+impl std::fmt::Debug for ClientCredentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientCredentials").field("scope", &self.scope).finish_non_exhaustive()
+    }
+}
+
+impl ClientCredentials {
+    pub(crate) fn new(
+        url: &str,
+        client_id: Text,
+        client_secret: Text,
+        scope: Option<String>,
+    ) -> Result<Self, Message> {
+        let bad = || Message::new(&BAD_TOKEN_URL);
+        let url = Url::parse(url).map_err(|_| bad())?;
+        let is_plain = url.username().is_empty() && url.password().is_none();
+        if !matches!(url.scheme(), "http" | "https") || !is_plain {
+            return Err(bad());
+        }
+        let own_host = Hosts::parse([]).map_err(|_| bad())?;
+        let policy = ToolPolicy::new(&url, own_host);
+        Ok(Self { policy, url, client_id, client_secret, scope, tokens: Mutex::default() })
+    }
+
+    /// The token to use now.
+    pub(crate) async fn token(
+        &self,
+        egress: &Egress,
+        filling: &mut Filling<'_>,
+    ) -> Result<Arc<Token>, CallError> {
+        let key = self.key(filling);
+        let now = Instant::now();
+        let fetch = {
+            let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            match tokens.get(&key) {
+                Some(Slot::Kept(token)) if token.until > now => return Ok(token.clone()),
+                Some(Slot::Coming(fetch, until)) if *until > now => fetch.clone(),
+                Some(Slot::Kept(_) | Slot::Coming(..)) | None => {
+                    if tokens.len() >= MOST_TOKENS {
+                        tokens.clear();
+                    }
+                    let fetch = self.fetch(egress.clone(), &key).boxed().shared();
+                    tokens.insert(key.clone(), Slot::Coming(fetch.clone(), now + FETCH));
+                    fetch
+                }
+            }
+        };
+        let outcome = fetch.clone().await;
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever comes first puts the outcome in its place; a newer fetch is left alone.
+        if matches!(tokens.get(&key), Some(Slot::Coming(known, _)) if known.ptr_eq(&fetch)) {
+            match &outcome {
+                Ok(token) => tokens.insert(key, Slot::Kept(token.clone())),
+                Err(_) => tokens.remove(&key),
+            };
+        }
+        outcome
+    }
+
+    /// Forgets a token that the upstream no longer takes, so that the next call fetches another.
+    pub(crate) fn forget(&self, token: &Arc<Token>) {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.retain(|_, slot| !matches!(slot, Slot::Kept(kept) if Arc::ptr_eq(kept, token)));
+    }
+
+    fn key(&self, filling: &mut Filling<'_>) -> Key {
+        Key {
+            space: filling.context().space(),
+            client_id: filling.text(&self.client_id),
+            client_secret: filling.text(&self.client_secret),
+        }
+    }
+
+    fn fetch(
+        &self,
+        egress: Egress,
+        key: &Key,
+    ) -> impl Future<Output = Result<Arc<Token>, CallError>> + use<> {
+        let mut fields = Map::new();
+        fields.insert("grant_type".to_owned(), "client_credentials".into());
+        fields.insert("client_id".to_owned(), key.client_id.clone().into());
+        fields.insert("client_secret".to_owned(), key.client_secret.clone().into());
+        if let Some(scope) = &self.scope {
+            fields.insert("scope".to_owned(), scope.clone().into());
+        }
+        let mut form = Pairs::default();
+        form.push_fields(&fields);
+        let mut request = Request::new(Method::POST, self.url.clone());
+        request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        request.body = form.into_text().into();
+        request.content_type = Some(HeaderValue::from_static("application/x-www-form-urlencoded"));
+        request.body_is_secret = true;
+        let (space, policy) = (key.space, self.policy.clone());
+        async move {
+            let asked = Instant::now();
+            let limits = Limits { deadline: asked + FETCH, bytes: TOKEN_BYTES };
+            let answer = egress.send(Policy::Tool(space, &policy), request, limits).await;
+            // No token, no request: the tool itself has certainly done nothing.
+            let answer = answer.map_err(CallError::that_did_nothing)?;
+            read(&answer, asked).map(Arc::new)
+        }
+    }
+}
+
+fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
+    let host = answer.url.host_str().unwrap_or_default();
+    if !answer.status.is_success() {
+        let (kind, template) = match answer.status.as_u16() {
+            429 => (ErrorKind::RateLimit, &UNAVAILABLE),
+            500.. => (ErrorKind::Server, &UNAVAILABLE),
+            _ => (ErrorKind::Authentication, &REFUSED),
+        };
+        let message = Message::new(template).with("host", host).with("status", answer.status);
+        let error = CallError::new(kind, message).detail("status", answer.status.as_u16()).that_did_nothing();
+        // RFC 6749 answers say what is wrong in two fields that hold no secret.
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let says = |field: &str| body.get(field).and_then(Value::as_str).map(str::to_owned);
+        let cause: Vec<String> = [says("error"), says("error_description")].into_iter().flatten().collect();
+        return Err(if cause.is_empty() { error } else { error.caused_by(cause.join(": ")) });
+    }
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let is_bearer =
+        body.get("token_type").and_then(Value::as_str).is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+    let value =
+        body.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty() && is_bearer);
+    let Some(value) = value else {
+        let message = Message::new(&NOT_A_TOKEN).with("host", host);
+        return Err(CallError::new(ErrorKind::Authentication, message).that_did_nothing());
+    };
+    let seconds = match body.get("expires_in") {
+        Some(Value::String(text)) => text.parse::<f64>().ok(),
+        Some(number) => number.as_f64(),
+        None => None,
+    };
+    let life = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(DEFAULT_LIFE);
+    let life = life.min(LONGEST_LIFE);
+    Ok(Token {
+        mask: Mask::new([value]),
+        value: SecretString::from(value),
+        until: asked + life.saturating_sub(MARGIN).max(life / 2),
+    })
+}
+
+impl Token {
+    /// The header's value.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.value.expose_secret())).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}

@@ -1,0 +1,145 @@
+//! What an answer becomes: JSON as it is, text, base64; redacted, filtered, or an error with its body kept.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use encoding_rs::Encoding;
+use haft_core::mask::Mask;
+use haft_core::redact::Redactor;
+use haft_core::{CallError, ErrorKind, Message};
+use haft_egress::Answer;
+use haft_query::{Most, Query};
+use http::header::CONTENT_TYPE;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::status;
+
+haft_core::templates! {
+    FILTER_FAILED = "http.filterFailed",
+        "The responseFilter does not fit the answer: {reason}",
+        "responseFilter 不适用于该应答: {reason}";
+}
+
+/// So much of an error's body is kept.
+const ERROR_BODY: usize = 2048;
+
+/// What a filter may make; no more than an answer may have.
+const MOST: Most = Most { values: 4_000_000, characters: 32 << 20 };
+
+/// What is done with every answer of a tool.
+#[derive(Default)]
+pub(crate) struct Shape {
+    pub(crate) redact: Redactor,
+    pub(crate) filter: Option<Query>,
+    /// Credentials that the definition holds as they are.
+    pub(crate) literals: Option<Mask>,
+}
+
+impl Shape {
+    /// The tool's result, or the error that the answer is.
+    pub(crate) fn read(&self, answer: &Answer, now: Timestamp) -> Result<Value, CallError> {
+        let mut content = content(answer);
+        if let Some(mask) = &self.literals {
+            mask.value(&mut content.value);
+        }
+        if !self.redact.is_empty() && content.kind != Kind::Binary {
+            self.redact(&mut content);
+        }
+        if let Some(error) = status::error(answer, now) {
+            return Err(match self.error_body(content) {
+                body if body.is_empty() => error,
+                body => error.detail("body", body),
+            });
+        }
+        let Content { value, kind } = content;
+        match (&self.filter, kind) {
+            (Some(filter), Kind::Json) => filter.run(&value, MOST).map_err(|reason| {
+                let message = Message::new(&FILTER_FAILED).with_messages("reason", vec![reason]);
+                CallError::new(ErrorKind::Execution, message)
+            }),
+            (_, Kind::Json) => Ok(value),
+            (_, Kind::Text) => Ok(json!({"data": value})),
+            (_, Kind::Binary) => {
+                let kind = media_type(answer).unwrap_or_else(|| "application/octet-stream".to_owned());
+                Ok(json!({"data": value, "contentType": kind, "encoding": "base64"}))
+            }
+        }
+    }
+
+    fn redact(&self, content: &mut Content) {
+        if let (Kind::Text, Value::String(text)) = (content.kind, &mut content.value) {
+            *text = self.redact.text(text).into_owned();
+        } else {
+            self.redact.value(&mut content.value);
+        }
+    }
+
+    /// The first of it, as text.
+    fn error_body(&self, content: Content) -> String {
+        let mut text = match (content.kind, content.value) {
+            (Kind::Text, Value::String(text)) => text,
+            (_, value) => value.to_string(),
+        };
+        if text.len() > ERROR_BODY {
+            let end = text.floor_char_boundary(ERROR_BODY);
+            text.truncate(end);
+        }
+        text
+    }
+}
+
+/// A body, read.
+struct Content {
+    value: Value,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Json,
+    Text,
+    Binary,
+}
+
+/// Reads a body by what it holds, and by what its header says where that does not tell.
+fn content(answer: &Answer) -> Content {
+    let (media, charset) = declared(answer);
+    let says_json = media == "application/json" || media.ends_with("+json") || media == "text/json";
+    let is_text_type = says_json
+        || media.starts_with("text/")
+        || media.ends_with("+xml")
+        || media.ends_with("/xml")
+        || media.ends_with("javascript")
+        || media == "application/x-www-form-urlencoded"
+        || charset.is_some();
+    let is_binary_type = ["image/", "audio/", "video/", "font/"].iter().any(|start| media.starts_with(start));
+    let body = &answer.body;
+    let is_utf8 = || std::str::from_utf8(body).is_ok() && !body.contains(&0);
+    if !is_text_type && (is_binary_type || !is_utf8()) {
+        return Content { value: STANDARD.encode(body).into(), kind: Kind::Binary };
+    }
+    let (text, ..) = charset.unwrap_or(encoding_rs::UTF_8).decode(body);
+    // A number or a word alone is JSON only where somebody says so.
+    let may_be_json = says_json || media.is_empty() || text.trim_start().starts_with(['{', '[']);
+    match serde_json::from_str(&text) {
+        Ok(value) if may_be_json => Content { value, kind: Kind::Json },
+        Ok(_) | Err(_) => Content { value: text.into_owned().into(), kind: Kind::Text },
+    }
+}
+
+fn media_type(answer: &Answer) -> Option<String> {
+    answer.headers.get(CONTENT_TYPE)?.to_str().ok().map(str::to_owned)
+}
+
+/// The media type in lower case, and the charset when one is named that we know.
+fn declared(answer: &Answer) -> (String, Option<&'static Encoding>) {
+    let Some(header) = media_type(answer) else { return (String::new(), None) };
+    let mut parts = header.split(';');
+    let media = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        name.trim().eq_ignore_ascii_case("charset").then(|| Encoding::for_label(value.as_bytes())).flatten()
+    });
+    (media, charset)
+}

@@ -1,0 +1,322 @@
+//! The URL of a tool: scheme, host and port are fixed, path and query may hold variables.
+//!
+//! Whatever an argument holds, the resource that is called stays the one its author meant.
+
+use std::fmt::Write as _;
+
+use haft_core::text::{Part, Text, Variable};
+use haft_core::{Message, SecretRef};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+use url::Url;
+
+use crate::fill::{DOTS_IN_PATH, EMPTY_IN_PATH, Filling, NEEDED_IN_PATH, NEEDED_IN_TEXT};
+use crate::query::{Pairs, append};
+
+haft_core::templates! {
+    NOT_ABSOLUTE = "http.notAbsolute",
+        "must be an absolute URL that begins with http:// or https://",
+        "必须是以 http:// 或 https:// 开头的完整 URL";
+    VARIABLE_IN_HOST = "http.variableInHost",
+        "has {variable} in its scheme, host or port, which must be fixed",
+        "在协议、主机或端口中使用了 {variable}，这些部分必须是固定的";
+    USERINFO = "http.userinfo",
+        "holds a user name or password; use auth instead",
+        "包含用户名或密码；请改用 auth";
+    UNREADABLE = "http.unreadableUrl",
+        "is not a URL: {reason}",
+        "不是有效的 URL: {reason}";
+    ODD_CHARACTER = "http.oddCharacter",
+        "holds {character}, which a URL cannot; write it percent-encoded",
+        "含有 URL 不允许的字符 {character}；请使用百分号编码";
+    LONE_PERCENT = "http.lonePercent",
+        "holds a % that is not followed by two hexadecimal digits",
+        "含有后面没有两位十六进制数的 %";
+    SECRET_IN_PATH = "http.secretInPath",
+        "holds a secret in its path; put it into a header, auth or the query",
+        "在路径中包含密钥；请放入请求头、auth 或查询参数";
+    VARIABLE_IN_FRAGMENT = "http.variableInFragment",
+        "has a variable behind #, which is never sent",
+        "在 # 之后使用了变量，而该部分不会被发送";
+}
+
+/// All but letters, digits and `-_.~`: as one segment, or as one value.
+pub(crate) const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// What the author's own text cannot hold as it is.
+const WRITTEN: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'^').add(b'`').add(b'|').add(b'{').add(b'}');
+
+/// A URL in its parts.
+#[derive(Debug, Clone)]
+pub(crate) struct UrlTemplate {
+    /// Scheme, host and port, with nothing behind them.
+    origin: Url,
+    /// Between slashes.
+    segments: Vec<Text>,
+    query: Vec<(Text, Option<Text>)>,
+}
+
+/// Where the reading of a template is.
+enum Place {
+    Origin,
+    Path,
+    Query,
+    Fragment,
+}
+
+impl UrlTemplate {
+    pub(crate) fn parse(written: &str) -> Result<Self, Message> {
+        let text = Text::parse(written.trim())?;
+        let mut origin = String::new();
+        let mut segments: Vec<Vec<Part>> = Vec::new();
+        let mut query: Vec<Vec<Part>> = Vec::new();
+        let mut place = Place::Origin;
+        for part in text.parts() {
+            let Part::Plain(plain) = part else {
+                match place {
+                    Place::Origin => {
+                        let shown = shown(part);
+                        return Err(Message::new(&VARIABLE_IN_HOST).with("variable", shown));
+                    }
+                    Place::Path if matches!(part, Part::Secret(_)) => {
+                        return Err(Message::new(&SECRET_IN_PATH));
+                    }
+                    Place::Path => push(&mut segments, part.clone()),
+                    Place::Query => push(&mut query, part.clone()),
+                    Place::Fragment => return Err(Message::new(&VARIABLE_IN_FRAGMENT)),
+                }
+                continue;
+            };
+            check_written(plain)?;
+            let mut rest = plain.as_str();
+            while !rest.is_empty() {
+                let end = match place {
+                    Place::Origin => end_of_origin(&origin, rest),
+                    Place::Path => rest.find(['/', '?', '#']),
+                    Place::Query => rest.find(['&', '#']),
+                    Place::Fragment => None,
+                };
+                let (taken, after) = rest.split_at(end.unwrap_or(rest.len()));
+                match place {
+                    Place::Origin => origin.push_str(taken),
+                    Place::Path => push(&mut segments, Part::Plain(encoded(taken))),
+                    Place::Query => push(&mut query, Part::Plain(encoded(taken))),
+                    Place::Fragment => {}
+                }
+                let mut characters = after.chars();
+                match characters.next() {
+                    Some('/') => {
+                        segments.push(Vec::new());
+                        place = Place::Path;
+                    }
+                    Some('?' | '&') => {
+                        query.push(Vec::new());
+                        place = Place::Query;
+                    }
+                    Some('#') => place = Place::Fragment,
+                    Some(_) | None => {}
+                }
+                rest = characters.as_str();
+            }
+        }
+        let query =
+            query.into_iter().filter(|parts| !parts.is_empty()).map(|parts| split_pair(&parts)).collect();
+        Ok(Self {
+            origin: parse_origin(&origin)?,
+            segments: segments.into_iter().map(text_of).collect(),
+            query,
+        })
+    }
+
+    /// The origin, as circuits and policies know it.
+    pub(crate) fn origin(&self) -> &Url {
+        &self.origin
+    }
+
+    /// Variables of the path, in order.
+    pub(crate) fn path_variables(&self) -> impl Iterator<Item = &Variable> {
+        self.segments.iter().flat_map(Text::variables)
+    }
+
+    /// Variables of the query that is written in the URL.
+    pub(crate) fn query_variables(&self) -> impl Iterator<Item = &Variable> {
+        self.query
+            .iter()
+            .flat_map(|(name, value)| name.variables().chain(value.iter().flat_map(Text::variables)))
+    }
+
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
+        self.query.iter().flat_map(|(name, value)| name.secrets().chain(value.iter().flat_map(Text::secrets)))
+    }
+
+    /// The URL as text, up to and with the pairs written in it.
+    pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> String {
+        let mut url = self.origin.as_str().trim_end_matches('/').to_owned();
+        if self.segments.is_empty() {
+            url.push('/');
+        }
+        for segment in &self.segments {
+            url.push('/');
+            fill_segment(segment, filling, &mut url);
+        }
+        let mut pairs = Pairs::default();
+        for (name, value) in &self.query {
+            fill_pair(name, value.as_ref(), filling, &mut pairs);
+        }
+        append(&mut url, &pairs);
+        url
+    }
+}
+
+/// One segment, which stays one and is never a step up, whatever the arguments are.
+fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
+    let mut raw = String::new();
+    let mut last = None;
+    for part in segment.parts() {
+        match part {
+            Part::Plain(plain) => {
+                raw.push_str(plain);
+                url.push_str(plain);
+            }
+            Part::Variable(variable) => {
+                let text = filling.text_of(variable, &NEEDED_IN_PATH);
+                let _ = write!(url, "{}", utf8_percent_encode(&text, VALUE));
+                raw.push_str(&text);
+                last = Some(variable);
+            }
+            // Refused when the tool was saved.
+            Part::Secret(_) => {}
+        }
+    }
+    let Some(variable) = last else { return };
+    let is_given = !matches!(filling.value(variable).as_deref(), None | Some(Value::Null));
+    if raw.is_empty() && is_given {
+        filling.wrong(variable, &EMPTY_IN_PATH);
+    }
+    if matches!(raw.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..") {
+        filling.wrong(variable, &DOTS_IN_PATH);
+    }
+}
+
+/// A pair whose value is one variable follows the rules of a query field; any other is text.
+fn fill_pair(name: &Text, value: Option<&Text>, filling: &mut Filling<'_>, pairs: &mut Pairs) {
+    let key = fill_encoded(name, filling);
+    match value {
+        None => pairs.push_written(key, None),
+        Some(value) => match value.only_variable() {
+            Some(variable) => {
+                if let Some(found) = filling.value(variable) {
+                    pairs.push_value(&key, &found);
+                }
+            }
+            None => {
+                let text = fill_encoded(value, filling);
+                pairs.push_written(key, Some(text));
+            }
+        },
+    }
+}
+
+/// The author's text as it stands, what is filled in encoded as a value.
+fn fill_encoded(text: &Text, filling: &mut Filling<'_>) -> String {
+    let mut filled = String::new();
+    for part in text.parts() {
+        let value = match part {
+            Part::Plain(plain) => {
+                filled.push_str(plain);
+                continue;
+            }
+            Part::Variable(variable) => filling.text_of(variable, &NEEDED_IN_TEXT),
+            Part::Secret(secret) if filling.shows_names() => {
+                filled.push_str(&filling.secret(secret));
+                continue;
+            }
+            Part::Secret(secret) => filling.secret(secret),
+        };
+        let _ = write!(filled, "{}", utf8_percent_encode(&value, VALUE));
+    }
+    filled
+}
+
+/// The origin goes on to the first `/`, `?` or `#` behind `://`.
+fn end_of_origin(before: &str, rest: &str) -> Option<usize> {
+    let whole = format!("{before}{rest}");
+    let start = whole.find("://").map(|at| at + 3)?;
+    let from = start.saturating_sub(before.len()).min(rest.len());
+    rest[from..].find(['/', '?', '#']).map(|at| from + at)
+}
+
+fn parse_origin(written: &str) -> Result<Url, Message> {
+    let lower = written.to_ascii_lowercase();
+    if !lower.starts_with("http://") && !lower.starts_with("https://") {
+        return Err(Message::new(&NOT_ABSOLUTE));
+    }
+    if written.contains('@') {
+        return Err(Message::new(&USERINFO));
+    }
+    let url = Url::parse(written).map_err(|error| Message::new(&UNREADABLE).with("reason", error))?;
+    if url.path() != "/" || url.query().is_some() || !url.has_host() {
+        return Err(Message::new(&NOT_ABSOLUTE));
+    }
+    Ok(url)
+}
+
+/// What some reader would take for something else is refused.
+fn check_written(plain: &str) -> Result<(), Message> {
+    if let Some(odd) = plain.chars().find(|character| character.is_control() || *character == '\\') {
+        return Err(Message::new(&ODD_CHARACTER).with("character", format_args!("{odd:?}")));
+    }
+    let bytes = plain.as_bytes();
+    let is_escape =
+        |at: usize| bytes.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
+    if (0..bytes.len()).any(|at| bytes[at] == b'%' && !is_escape(at)) {
+        return Err(Message::new(&LONE_PERCENT));
+    }
+    Ok(())
+}
+
+fn encoded(written: &str) -> String {
+    utf8_percent_encode(written, WRITTEN).to_string()
+}
+
+fn push(lists: &mut [Vec<Part>], part: Part) {
+    if matches!(&part, Part::Plain(text) if text.is_empty()) {
+        return;
+    }
+    if let Some(last) = lists.last_mut() {
+        last.push(part);
+    }
+}
+
+fn text_of(parts: Vec<Part>) -> Text {
+    Text::from_parts(parts)
+}
+
+/// `name=value` at its first `=`.
+fn split_pair(parts: &[Part]) -> (Text, Option<Text>) {
+    let equals = |part: &Part| match part {
+        Part::Plain(plain) => plain.find('='),
+        Part::Variable(_) | Part::Secret(_) => None,
+    };
+    let found = parts.iter().enumerate().find_map(|(at, part)| Some((at, equals(part)?)));
+    let Some((at, place)) = found else { return (text_of(parts.to_vec()), None) };
+    let (mut name, mut value) = (parts[..at].to_vec(), Vec::new());
+    if let Part::Plain(plain) = &parts[at] {
+        name.push(Part::Plain(plain[..place].to_owned()));
+        value.push(Part::Plain(plain[place + 1..].to_owned()));
+    }
+    value.extend_from_slice(&parts[at + 1..]);
+    let drop_empty = |parts: Vec<Part>| {
+        parts.into_iter().filter(|part| !matches!(part, Part::Plain(text) if text.is_empty())).collect()
+    };
+    (text_of(drop_empty(name)), Some(text_of(drop_empty(value))))
+}
+
+fn shown(part: &Part) -> String {
+    match part {
+        Part::Plain(text) => text.clone(),
+        Part::Variable(variable) => format!("{{{{{variable}}}}}"),
+        Part::Secret(secret) => secret.to_string(),
+    }
+}
