@@ -27,6 +27,7 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", listener.local_addr()?);
         match which {
+            "upstream" => crate::http_tool::serve_upstream(listener).await?,
             "bare" => {
                 let router = Router::new().route("/execute", post(bare));
                 let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
@@ -46,9 +47,15 @@ async fn bare(Json(body): Json<Value>) -> Json<Value> {
 }
 
 /// A server in a process of its own.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     target: Target,
+}
+
+impl Served {
+    pub(crate) fn address(&self) -> &str {
+        &self.target.address
+    }
 }
 
 impl Drop for Served {
@@ -58,7 +65,7 @@ impl Drop for Served {
     }
 }
 
-fn start(which: &str, path: &str) -> anyhow::Result<Served> {
+pub(crate) fn start(which: &str, path: &str) -> anyhow::Result<Served> {
     let mut child =
         Command::new(std::env::current_exe()?).args(["serve", which]).stdout(Stdio::piped()).spawn()?;
     let mut address = String::new();

@@ -94,7 +94,7 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Resul
 }
 
 /// User and system time of a process so far.
-fn cpu_time(process: u32) -> anyhow::Result<Duration> {
+pub(crate) fn cpu_time(process: u32) -> anyhow::Result<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // Fields 14 and 15, counted after the name, which may hold blanks.
     let fields: Vec<&str> = stat.rsplit_once(')').context("a stat line")?.1.split_whitespace().collect();

@@ -7,6 +7,7 @@
 
 mod builtins;
 mod http;
+mod http_tool;
 mod load;
 mod no_op;
 mod pipeline;
@@ -26,12 +27,18 @@ fn main() -> anyhow::Result<ExitCode> {
     {
         return http::serve(which);
     }
+    // One part alone, for whoever works on it: `haft-bench http-tool`.
+    let only = arguments.first().map(String::as_str);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
+        if only == Some("http-tool") {
+            return http_tool::run().await;
+        }
         // On a worker, as calls in a server are.
         tokio::spawn(pipeline::run()).await??;
         tokio::spawn(builtins::run()).await??;
-        http::run().await
+        http::run().await?;
+        http_tool::run().await
     })?;
     Ok(ExitCode::SUCCESS)
 }

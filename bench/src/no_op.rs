@@ -52,7 +52,7 @@ impl Prepared for NoOp {
 }
 
 /// Takes records and forgets them: the cost of keeping them is the sink's own.
-struct Forgetful;
+pub(crate) struct Forgetful;
 
 impl CallSink for Forgetful {
     fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {

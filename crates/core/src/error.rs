@@ -229,6 +229,13 @@ impl CallError {
         self
     }
 
+    /// Takes back that the attempt did nothing: somebody before may have done something.
+    #[must_use]
+    pub fn that_may_have_acted(mut self) -> Self {
+        self.0.did_nothing = false;
+        self
+    }
+
     /// Says that the call may have changed something, so that nobody should simply make it again.
     #[must_use]
     pub fn that_must_not_be_repeated(mut self) -> Self {

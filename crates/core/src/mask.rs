@@ -42,6 +42,14 @@ impl Mask {
         self.patterns.is_none() && self.short.is_empty()
     }
 
+    /// Whether a document may hold a secret. Without a backslash, and without the zeros of
+    /// UTF-16, every text in it stands as it is.
+    pub fn may_be_in(&self, document: &[u8]) -> bool {
+        let found = || self.patterns.as_ref().is_some_and(|patterns| patterns.is_match(document));
+        let is_spelled = |byte: &u8| matches!(byte, b'\\' | 0);
+        !self.short.is_empty() || document.iter().any(is_spelled) || found()
+    }
+
     /// The text without secrets.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.short.iter().any(|secret| secret == text) {
@@ -70,7 +78,8 @@ impl Mask {
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(fields) => self.fields(fields),
             Value::Number(number) => {
-                if !self.is_empty() && self.text(&number.to_string()) != number.to_string() {
+                let written = number.to_string();
+                if self.text(&written) != written {
                     *value = Value::from(MASKED);
                 }
             }

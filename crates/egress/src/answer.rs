@@ -3,44 +3,60 @@
 use bytes::Bytes;
 use haft_core::CallError;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
-use http::{HeaderMap, Response, StatusCode};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use url::Url;
 
 use crate::decode::Decoder;
+use crate::destination::Destination;
 use crate::failure;
+use crate::request::Request;
 
 /// An answer with its body decoded.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    /// Where it came from, after redirects.
-    pub url: Url,
     pub body: Bytes,
+    /// Where it came from, after redirects.
+    pub from: Destination,
+    path: PathAndQuery,
 }
 
 impl Answer {
+    /// The whole URL it came from, after redirects.
+    pub fn url(&self) -> Url {
+        self.from.join(&self.path)
+    }
+
     /// Reads the body to its end, or to the limit. Dropping what is left ends the connection.
     pub(crate) async fn read(
         response: Response<Incoming>,
-        url: Url,
+        request: Request,
         limit: usize,
     ) -> Result<Self, CallError> {
         let (head, mut body) = response.into_parts();
-        let encoded = head.headers.contains_key(CONTENT_ENCODING);
-        if !encoded && announced(&head.headers).is_some_and(|length| length > limit as u64) {
+        let has_body = request.method != Method::HEAD && !matches!(head.status.as_u16(), 204 | 304);
+        let is_plain = !head.headers.contains_key(CONTENT_ENCODING);
+        if has_body && is_plain && announced(&head.headers).is_some_and(|length| length > limit as u64) {
             return Err(failure::too_large(limit));
         }
         let mut decoder = Decoder::new(&head.headers, limit)?;
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| failure::of_transfer(&url, &error))?;
+            let frame = frame.map_err(|error| failure::of_transfer(&request.to, &error))?;
             if let Ok(chunk) = frame.into_data() {
                 decoder.write(chunk)?;
             }
         }
-        Ok(Self { status: head.status, headers: head.headers, url, body: decoder.finish()? })
+        Ok(Self {
+            status: head.status,
+            headers: head.headers,
+            body: decoder.finish()?,
+            from: request.to,
+            path: request.path,
+        })
     }
 }
 

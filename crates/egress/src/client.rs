@@ -1,6 +1,7 @@
 //! The HTTP clients: connections are kept per space, and apart for each reach.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,12 +10,11 @@ use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use moka::sync::Cache;
 use rustls::ClientConfig;
 use rustls::client::Resumption;
 
 use crate::connect::{Connector, Guard, Reach};
-use crate::failure::{HEAD_BYTES, HEADERS};
+use crate::failure::HEAD_BYTES;
 use crate::tls::Trust;
 
 /// Connections nobody uses are closed after so long.
@@ -23,9 +23,8 @@ const IDLE: Duration = Duration::from_secs(30);
 /// So many idle connections are kept to one origin.
 const IDLE_PER_HOST: usize = 128;
 
-/// Spaces that call nothing for so long lose their connections.
-const SPACE_IDLE: Duration = Duration::from_secs(300);
-const MOST_SPACES: u64 = 4_096;
+/// Past so many clients all begin anew: a client that nobody uses holds no connections for long.
+const MOST_CLIENTS: usize = 4_096;
 
 pub(crate) type Http = Client<HttpsConnector<Connector>, Full<Bytes>>;
 
@@ -34,20 +33,33 @@ pub(crate) struct Clients {
     guard: Arc<Guard>,
     trust: Trust,
     tls: OnceLock<ClientConfig>,
-    of_spaces: Cache<(SpaceId, bool), Http>,
+    of_spaces: RwLock<HashMap<(SpaceId, bool), Http>>,
     of_operator: OnceLock<Http>,
 }
 
 impl Clients {
     pub(crate) fn new(guard: Arc<Guard>, trust: Trust) -> Self {
-        let of_spaces = Cache::builder().max_capacity(MOST_SPACES).time_to_idle(SPACE_IDLE).build();
-        Self { guard, trust, tls: OnceLock::new(), of_spaces, of_operator: OnceLock::new() }
+        Self {
+            guard,
+            trust,
+            tls: OnceLock::new(),
+            of_spaces: RwLock::default(),
+            of_operator: OnceLock::new(),
+        }
     }
 
     /// The client of one space, for the public internet or only for what the operator opened.
     pub(crate) fn of_space(&self, space: SpaceId, only_opened: bool) -> Http {
-        let reach = if only_opened { Reach::Opened } else { Reach::Public };
-        self.of_spaces.get_with((space, only_opened), || self.make(reach))
+        let key = (space, only_opened);
+        if let Some(client) = self.of_spaces.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return client.clone();
+        }
+        let made = self.make(if only_opened { Reach::Opened } else { Reach::Public });
+        let mut clients = self.of_spaces.write().unwrap_or_else(PoisonError::into_inner);
+        if clients.len() >= MOST_CLIENTS {
+            clients.clear();
+        }
+        clients.entry(key).or_insert(made).clone()
     }
 
     pub(crate) fn of_operator(&self) -> Http {
@@ -74,7 +86,6 @@ impl Clients {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_PER_HOST)
             .http1_max_buf_size(HEAD_BYTES)
-            .http1_max_headers(HEADERS)
             .http2_max_header_list_size(HEAD_BYTES as u32)
             .build(connector)
     }

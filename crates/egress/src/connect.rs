@@ -52,6 +52,8 @@ pub(crate) enum Reach {
 pub(crate) enum ConnectError {
     #[error("{0} resolves to a private address")]
     Private(String),
+    #[error("{0} is not in a network where every port is open")]
+    Port(String),
     #[error("{0} is this server")]
     Own(String),
     #[error("the name {0} cannot be resolved: {1}")]
@@ -125,7 +127,13 @@ impl Connector {
             addresses.retain(is_open);
         }
         if addresses.is_empty() || !addresses.iter().all(is_open) {
-            return Err(ConnectError::Private(name.to_owned()));
+            // A public address is here only because of its port.
+            let is_public = !is_inner_name(name) && addresses.iter().all(|address| is_public(*address));
+            return Err(if is_public && !addresses.is_empty() {
+                ConnectError::Port(name.to_owned())
+            } else {
+                ConnectError::Private(name.to_owned())
+            });
         }
         if addresses.iter().any(|address| self.guard.is_own(*address, port)) {
             return Err(ConnectError::Own(name.to_owned()));

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use brotli_decompressor::DecompressorWriter;
+use brotli_decompressor::{BrotliDecoderParameter, DecompressorWriter};
 use bytes::{Bytes, BytesMut};
-use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::write::MultiGzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use haft_core::CallError;
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
@@ -17,12 +18,14 @@ const MOST_CODINGS: usize = 4;
 /// The window a zstd stream may ask for, as a power of two: 8 MiB, as RFC 9659 has it for HTTP.
 const ZSTD_WINDOW: u32 = 23;
 
-const BROTLI_BUFFER: usize = 16 << 10;
+const BUFFER: usize = 16 << 10;
 
 /// Takes a body's chunks and keeps what they decode to.
 pub(crate) struct Decoder {
     stage: Stage,
     limit: usize,
+    /// An answer without a body may well say how the body would be coded.
+    is_empty: bool,
 }
 
 enum Stage {
@@ -33,8 +36,7 @@ enum Stage {
         start: Vec<u8>,
         next: Option<Counted>,
     },
-    Zlib(Box<ZlibDecoder<Counted>>),
-    Raw(Box<DeflateDecoder<Counted>>),
+    Inflate(Box<Inflate>),
     Brotli(Box<DecompressorWriter<Counted>>),
     Zstd(Box<zstd::stream::write::Decoder<'static, Counted>>),
 }
@@ -45,6 +47,14 @@ struct Plain {
     first: Bytes,
     more: BytesMut,
     left: usize,
+}
+
+/// A zlib or raw stream, which must come to its own end.
+struct Inflate {
+    state: Decompress,
+    buffer: Vec<u8>,
+    has_ended: bool,
+    next: Counted,
 }
 
 /// Passes bytes on to the next stage until there are too many.
@@ -61,21 +71,24 @@ impl Decoder {
     pub(crate) fn new(headers: &HeaderMap, limit: usize) -> Result<Self, CallError> {
         let mut stage = Stage::Plain(Plain { left: limit, ..Plain::default() });
         let mut layers = 0;
+        // What is still coded may be a little larger than what comes out of it in the end.
+        let within = limit + limit / 8 + BUFFER;
         // What was applied last is undone first, so the first named stands next to the plain body.
         for value in headers.get_all(CONTENT_ENCODING) {
             let codings = value.to_str().map_err(|_| failure::unknown_coding("?"))?;
             for coding in codings.split(',').map(str::trim) {
                 layers += 1;
                 if layers > MOST_CODINGS {
-                    return Err(failure::unknown_coding(codings));
+                    return Err(failure::too_many_codings(MOST_CODINGS));
                 }
-                stage = stage.under(coding, limit)?;
+                stage = stage.under(coding, within)?;
             }
         }
-        Ok(Self { stage, limit })
+        Ok(Self { stage, limit, is_empty: true })
     }
 
     pub(crate) fn write(&mut self, chunk: Bytes) -> Result<(), CallError> {
+        self.is_empty &= chunk.is_empty();
         let kept = if let Stage::Plain(plain) = &mut self.stage {
             plain.keep(chunk)
         } else {
@@ -85,6 +98,9 @@ impl Decoder {
     }
 
     pub(crate) fn finish(self) -> Result<Bytes, CallError> {
+        if self.is_empty {
+            return Ok(Bytes::new());
+        }
         let limit = self.limit;
         self.stage.finish().map_err(|error| failed(&error, limit))
     }
@@ -105,7 +121,12 @@ impl Stage {
             "" | "identity" => self,
             "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(next(self)))),
             "deflate" => Self::Deflate { start: Vec::new(), next: Some(next(self)) },
-            "br" => Self::Brotli(Box::new(DecompressorWriter::new(next(self), BROTLI_BUFFER))),
+            "br" => {
+                let mut decoder = DecompressorWriter::new(next(self), BUFFER);
+                // A window of up to a gigabyte is no part of HTTP's brotli.
+                decoder.set_parameter(BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
+                Self::Brotli(Box::new(decoder))
+            }
             "zstd" => {
                 let mut decoder = zstd::stream::write::Decoder::new(next(self))
                     .map_err(|error| failure::undecodable(&error))?;
@@ -120,8 +141,7 @@ impl Stage {
         match self {
             Self::Plain(plain) => plain.keep(Bytes::copy_from_slice(bytes)),
             Self::Gzip(decoder) => decoder.write_all(bytes),
-            Self::Zlib(decoder) => decoder.write_all(bytes),
-            Self::Raw(decoder) => decoder.write_all(bytes),
+            Self::Inflate(decoder) => decoder.write_all(bytes),
             Self::Brotli(decoder) => decoder.write_all(bytes),
             Self::Zstd(decoder) => decoder.write_all(bytes),
             Self::Deflate { start, next } => {
@@ -131,11 +151,12 @@ impl Stage {
                 }
                 let Some(next) = next.take() else { return Ok(()) };
                 let start = std::mem::take(start);
-                *self = if has_zlib_header(&start) {
-                    Self::Zlib(Box::new(ZlibDecoder::new(next)))
-                } else {
-                    Self::Raw(Box::new(DeflateDecoder::new(next)))
-                };
+                *self = Self::Inflate(Box::new(Inflate {
+                    state: Decompress::new(has_zlib_header(&start)),
+                    buffer: vec![0; BUFFER],
+                    has_ended: false,
+                    next,
+                }));
                 self.write_all(&start)
             }
         }
@@ -146,16 +167,13 @@ impl Stage {
         let counted = match self {
             Self::Plain(plain) => return Ok(plain.finish()),
             Self::Gzip(decoder) => decoder.finish()?,
-            Self::Zlib(decoder) => decoder.finish()?,
-            Self::Raw(decoder) => decoder.finish()?,
+            Self::Inflate(decoder) if decoder.has_ended => decoder.next,
+            Self::Inflate(_) => return Err(cut()),
             Self::Brotli(mut decoder) => {
                 decoder.close()?;
                 decoder.into_inner().map_err(|_| cut())?
             }
-            Self::Zstd(mut decoder) => {
-                decoder.flush()?;
-                decoder.into_inner()
-            }
+            Self::Zstd(decoder) => decoder.finish()?,
             Self::Deflate { start, next } => match next {
                 Some(next) if start.is_empty() => next,
                 _ => return Err(cut()),
@@ -168,6 +186,25 @@ impl Stage {
 fn has_zlib_header(start: &[u8]) -> bool {
     let [first, second, ..] = start else { return false };
     first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31)
+}
+
+impl Inflate {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        // What follows the end of the stream is nobody's.
+        while !self.has_ended {
+            let (taken, made) = (self.state.total_in(), self.state.total_out());
+            let status = self.state.decompress(rest, &mut self.buffer, FlushDecompress::None)?;
+            let (taken, made) = (self.state.total_in() - taken, self.state.total_out() - made);
+            rest = rest.get(taken as usize..).unwrap_or_default();
+            self.next.write_all(self.buffer.get(..made as usize).unwrap_or_default())?;
+            self.has_ended = status == Status::StreamEnd;
+            if taken == 0 && made == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Plain {

@@ -5,16 +5,16 @@ use std::sync::{Arc, OnceLock};
 
 use haft_core::CallError;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Uri};
+use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use tokio::time::timeout_at;
-use url::{Host, Url};
 
 use crate::address::Networks;
 use crate::answer::Answer;
 use crate::client::{Clients, Http};
 use crate::connect::Guard;
-use crate::hosts::is_inner_name;
+use crate::destination::Destination;
 use crate::request::{Limits, Policy, Request, ToolPolicy};
 use crate::resolve::{Resolver, SystemResolver};
 use crate::tls::{BadRoots, Trust};
@@ -85,75 +85,76 @@ impl Egress {
         request: Request,
         limits: Limits,
     ) -> Result<Answer, CallError> {
-        let first = request.url.clone();
+        let first = request.to.clone();
         let sent = timeout_at(limits.deadline, self.follow(policy, request, limits.bytes)).await;
         sent.unwrap_or_else(|_| Err(failure::too_slow(&first)))
     }
 
     async fn follow(&self, policy: Policy<'_>, request: Request, limit: usize) -> Result<Answer, CallError> {
+        let mut response = self.send_one(policy, &request).await?;
         let mut request = request;
-        for _ in 0..=redirect::MOST {
-            let client = self.client(policy, &request.url)?;
-            let url = request.url.clone();
-            let sent = client.request(outgoing(&request)?).await;
-            let response = sent.map_err(|error| failure::of_request(&url, &error))?;
-            match redirect::next(response.status(), response.headers(), &request)? {
-                None => return Answer::read(response, url, limit).await,
-                Some(next) => {
-                    if matches!(policy, Policy::Operator) && !redirect::same_origin(&url, &next.url) {
-                        return Err(redirect::other_origin(&url));
-                    }
-                    request = next;
-                }
+        let mut redirects = 0;
+        loop {
+            let next = redirect::next(response.status(), response.headers(), &request);
+            // Whoever redirected has taken the request, and may have done something with it.
+            let Some(next) = next.map_err(CallError::that_may_have_acted)? else {
+                return Answer::read(response, request, limit).await;
+            };
+            if redirects == redirect::MOST {
+                return Err(redirect::too_many(&request.to));
             }
+            if matches!(policy, Policy::Operator) && !request.to.is(&next.to) {
+                return Err(redirect::other_origin(&request.to));
+            }
+            response = self.send_one(policy, &next).await.map_err(CallError::that_may_have_acted)?;
+            request = next;
+            redirects += 1;
         }
-        Err(redirect::too_many(&request.url))
     }
 
-    /// Checks all that can be told from a URL, and gives the client whose connector checks the rest.
-    fn client(&self, policy: Policy<'_>, url: &Url) -> Result<Http, CallError> {
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(failure::scheme(url));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(failure::userinfo(url));
-        }
+    async fn send_one(&self, policy: Policy<'_>, request: &Request) -> Result<Response<Incoming>, CallError> {
+        let client = self.client(policy, &request.to)?;
+        let sent = client.request(outgoing(request)).await;
+        sent.map_err(|error| failure::of_request(&request.to, &error))
+    }
+
+    /// Checks all that can be told from a destination, and gives the client whose connector checks the rest.
+    fn client(&self, policy: Policy<'_>, to: &Destination) -> Result<Http, CallError> {
         match policy {
             Policy::Operator => Ok(self.0.of_operator()),
             Policy::Tool(space, rules) => {
-                let only_opened = self.is_only_for_opened(rules, url)?;
+                let only_opened = self.is_only_for_opened(rules, to)?;
                 Ok(self.0.of_space(space, only_opened))
             }
         }
     }
 
     /// A port that nothing allows, and names of inner services, are left to networks that the operator opened.
-    fn is_only_for_opened(&self, rules: &ToolPolicy, url: &Url) -> Result<bool, CallError> {
-        if !rules.hosts().allow(url) {
-            return Err(failure::domain(url, rules.hosts()));
+    fn is_only_for_opened(&self, rules: &ToolPolicy, to: &Destination) -> Result<bool, CallError> {
+        if !rules.hosts().allow(to.host()) {
+            return Err(failure::domain(to, rules.hosts()));
         }
-        let is_inner = matches!(url.host(), Some(Host::Domain(name)) if is_inner_name(name));
-        let is_odd = !rules.allows_port(url);
+        let is_odd = !rules.allows_port(to);
         if is_odd && self.0.guard().opened.is_empty() {
-            return Err(failure::port(url));
+            return Err(failure::port(to));
         }
-        Ok(is_inner || is_odd)
+        Ok(to.is_inner() || is_odd)
     }
 }
 
 /// The request on the wire, with what every request carries.
-fn outgoing(request: &Request) -> Result<http::Request<Full<bytes::Bytes>>, CallError> {
-    let uri: Uri = request.url.as_str().parse().map_err(|_| failure::url(&request.url))?;
+fn outgoing(request: &Request) -> http::Request<Full<bytes::Bytes>> {
     let mut outgoing = http::Request::new(Full::new(request.body.clone()));
     *outgoing.method_mut() = request.method.clone();
-    *outgoing.uri_mut() = uri;
-    let headers = outgoing.headers_mut();
-    *headers = request.headers.clone();
+    *outgoing.uri_mut() = request.to.uri(&request.path);
+    let mut headers = HeaderMap::with_capacity(request.headers.len() + 5);
+    headers.extend(request.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
     headers.entry(USER_AGENT).or_insert(AGENT);
     headers.entry(ACCEPT).or_insert(ANYTHING);
     headers.entry(ACCEPT_ENCODING).or_insert(CODINGS);
     if let Some(kind) = &request.content_type {
         headers.entry(CONTENT_TYPE).or_insert_with(|| kind.clone());
     }
-    Ok(outgoing)
+    *outgoing.headers_mut() = headers;
+    outgoing
 }

@@ -8,6 +8,7 @@ use haft_core::{CallError, ErrorKind, Message};
 use url::Url;
 
 use crate::connect::ConnectError;
+use crate::destination::Destination;
 use crate::hosts::Hosts;
 
 haft_core::templates! {
@@ -53,12 +54,15 @@ haft_core::templates! {
     UNKNOWN_CODING = "egress.unknownCoding",
         "The answer is encoded as {coding}, which cannot be read; gzip, deflate, br and zstd can",
         "应答的编码 {coding} 无法读取；支持 gzip、deflate、br 和 zstd";
+    TOO_MANY_CODINGS = "egress.tooManyCodings",
+        "The answer is encoded more than {limit} times over, which is not read",
+        "应答被编码了超过 {limit} 层，无法读取";
     UNDECODABLE = "egress.undecodable",
         "The answer cannot be decoded: its compression is broken",
         "应答无法解码：压缩数据已损坏";
 }
 
-/// The most bytes and headers an answer's head may have.
+/// The most bytes an answer's head may have, or somewhat more; the count is what hyper parses at most.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 pub(crate) const HEADERS: usize = 100;
 
@@ -83,17 +87,20 @@ pub(crate) fn userinfo(url: &Url) -> CallError {
     refused(Message::new(&USERINFO).with("host", host(url)))
 }
 
-pub(crate) fn port(url: &Url) -> CallError {
-    let port = url.port_or_known_default().unwrap_or_default();
-    refused(Message::new(&BAD_PORT).with("port", port).with("host", host(url)))
+pub(crate) fn port(to: &Destination) -> CallError {
+    refused(Message::new(&BAD_PORT).with("port", to.port()).with("host", to.host_str()))
 }
 
-pub(crate) fn domain(url: &Url, allowed: &Hosts) -> CallError {
-    refused(Message::new(&BAD_DOMAIN).with("host", host(url)).with("list", allowed))
+pub(crate) fn domain(to: &Destination, allowed: &Hosts) -> CallError {
+    refused(Message::new(&BAD_DOMAIN).with("host", to.host_str()).with("list", allowed))
 }
 
-pub(crate) fn too_slow(url: &Url) -> CallError {
-    CallError::new(ErrorKind::Timeout, Message::new(&TOO_SLOW).with("host", host(url)))
+pub(crate) fn too_slow(to: &Destination) -> CallError {
+    CallError::new(ErrorKind::Timeout, Message::new(&TOO_SLOW).with("host", to.host_str()))
+}
+
+pub(crate) fn too_many_codings(limit: usize) -> CallError {
+    CallError::new(ErrorKind::Execution, Message::new(&TOO_MANY_CODINGS).with("limit", limit))
 }
 
 pub(crate) fn too_large(limit: usize) -> CallError {
@@ -110,40 +117,41 @@ pub(crate) fn undecodable(error: &std::io::Error) -> CallError {
 }
 
 /// No answer began.
-pub(crate) fn of_request(url: &Url, error: &hyper_util::client::legacy::Error) -> CallError {
+pub(crate) fn of_request(to: &Destination, error: &hyper_util::client::legacy::Error) -> CallError {
     if let Some(connect) = find::<ConnectError>(error) {
-        return of_connect(url, connect);
+        return of_connect(to, connect);
     }
     if let Some(error) = find::<hyper::Error>(error).filter(|_| !error.is_connect()) {
-        return of_transfer(url, error);
+        return of_transfer(to, error);
     }
     let message = if error.is_connect() { &UNREACHABLE } else { &BROKEN };
-    let failed = CallError::new(ErrorKind::Network, Message::new(message).with("host", host(url)));
+    let failed = CallError::new(ErrorKind::Network, Message::new(message).with("host", to.host_str()));
     let failed = failed.caused_by(deepest(error));
     if error.is_connect() { failed.that_did_nothing() } else { failed }
 }
 
 /// An answer began, or the request was under way.
-pub(crate) fn of_transfer(url: &Url, error: &hyper::Error) -> CallError {
+pub(crate) fn of_transfer(to: &Destination, error: &hyper::Error) -> CallError {
     if error.is_parse_too_large() {
         let message = Message::new(&HEADERS_TOO_LARGE).with("bytes", HEAD_BYTES).with("count", HEADERS);
         return CallError::new(ErrorKind::ResponseTooLarge, message);
     }
-    let broken = CallError::new(ErrorKind::Network, Message::new(&BROKEN).with("host", host(url)));
+    let broken = CallError::new(ErrorKind::Network, Message::new(&BROKEN).with("host", to.host_str()));
     broken.caused_by(deepest(error))
 }
 
-fn of_connect(url: &Url, error: &ConnectError) -> CallError {
-    let host = host(url);
+fn of_connect(to: &Destination, error: &ConnectError) -> CallError {
+    let host = to.host_str();
     let (kind, template) = match error {
         ConnectError::Private(_) => (ErrorKind::Permission, &BAD_ADDRESS),
+        ConnectError::Port(_) => return port(to),
         ConnectError::Own(_) => (ErrorKind::Permission, &OWN_ADDRESS),
         ConnectError::Unresolved(..) => (ErrorKind::Network, &UNRESOLVED),
         ConnectError::Failed(_) | ConnectError::TooSlow => (ErrorKind::Network, &UNREACHABLE),
     };
     let failed = CallError::new(kind, Message::new(template).with("host", host)).that_did_nothing();
     match error {
-        ConnectError::Private(_) | ConnectError::Own(_) => failed,
+        ConnectError::Private(_) | ConnectError::Port(_) | ConnectError::Own(_) => failed,
         ConnectError::Unresolved(_, reason) => failed.caused_by(reason.to_string()),
         ConnectError::Failed(_) | ConnectError::TooSlow => failed.caused_by(error.to_string()),
     }

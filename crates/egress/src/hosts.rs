@@ -48,27 +48,13 @@ impl Hosts {
         self.0.is_empty()
     }
 
-    /// The same list with one more host, unless it is there.
-    #[must_use]
-    pub fn and(mut self, other: Hosts) -> Self {
-        for entry in other.0 {
-            if !self.0.contains(&entry) {
-                self.0.push(entry);
-            }
-        }
-        self
+    pub(crate) fn allow(&self, host: &Host<String>) -> bool {
+        self.0.iter().any(|entry| entry.pattern.matches(host))
     }
 
-    pub(crate) fn allow(&self, url: &Url) -> bool {
-        let Some(host) = url.host().map(canonical) else { return false };
-        self.0.iter().any(|entry| entry.pattern.matches(&host))
-    }
-
-    /// Whether the URL's port stands in the list, with its host.
-    pub(crate) fn allow_port(&self, url: &Url) -> bool {
-        let Some(host) = url.host().map(canonical) else { return false };
-        let port = url.port_or_known_default();
-        self.0.iter().any(|entry| entry.port.is_some() && entry.port == port && entry.pattern.matches(&host))
+    /// Whether a port stands in the list, with its host.
+    pub(crate) fn allow_port(&self, host: &Host<String>, port: u16) -> bool {
+        self.0.iter().any(|entry| entry.port == Some(port) && entry.pattern.matches(host))
     }
 }
 
@@ -130,7 +116,7 @@ fn borrowed(host: &Host<String>) -> Host<&str> {
 }
 
 /// One trailing dot less; an IPv4 address is the same in its IPv6 form.
-fn canonical(host: Host<&str>) -> Host<String> {
+pub(crate) fn canonical(host: Host<&str>) -> Host<String> {
     match host {
         Host::Domain(name) => Host::Domain(name.strip_suffix('.').unwrap_or(name).to_owned()),
         Host::Ipv4(address) => Host::Ipv4(address),

@@ -9,6 +9,7 @@ mod answer;
 mod client;
 mod connect;
 mod decode;
+mod destination;
 mod egress;
 mod failure;
 mod hosts;
@@ -19,6 +20,7 @@ mod tls;
 
 pub use address::{BadNetworks, Networks};
 pub use answer::Answer;
+pub use destination::Destination;
 pub use egress::{Builder, Egress};
 pub use hosts::{BadHost, Hosts};
 pub use request::{Limits, Policy, Request, ToolPolicy};

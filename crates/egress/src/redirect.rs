@@ -3,8 +3,8 @@
 use haft_core::{CallError, ErrorKind, Message};
 use http::header::LOCATION;
 use http::{HeaderMap, Method, StatusCode};
-use url::Url;
 
+use crate::destination::Destination;
 use crate::request::Request;
 
 haft_core::templates! {
@@ -35,15 +35,15 @@ pub(crate) fn next(
 ) -> Result<Option<Request>, CallError> {
     let follows = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = headers.get(LOCATION).filter(|_| follows) else { return Ok(None) };
-    let say = |template| Message::new(template).with("host", request.url.host_str().unwrap_or_default());
+    let say = |template| Message::new(template).with("host", request.to.host_str());
     let unreadable = || CallError::new(ErrorKind::Execution, say(&UNREADABLE));
     let location = std::str::from_utf8(location.as_bytes()).map_err(|_| unreadable())?;
-    let mut url = request.url.join(location).map_err(|_| unreadable())?;
-    url.set_fragment(None);
-    if request.url.scheme() == "https" && url.scheme() == "http" {
+    let url = request.url().join(location).map_err(|_| unreadable())?;
+    if request.to.is_tls() && url.scheme() == "http" {
         return Err(CallError::new(ErrorKind::Permission, say(&TO_PLAIN)));
     }
-    let mut next = Request { url, ..request.clone() };
+    let Request { to, path, .. } = Request::new(request.method.clone(), &url)?;
+    let mut next = Request { to, path, ..request.clone() };
     let keeps_method = match status.as_u16() {
         303 => matches!(request.method, Method::GET | Method::HEAD),
         301 | 302 => request.method != Method::POST,
@@ -56,7 +56,7 @@ pub(crate) fn next(
         next.body_is_secret = false;
         next.headers.remove(http::header::CONTENT_TYPE);
     }
-    if !same_origin(&request.url, &next.url) {
+    if !request.to.is(&next.to) {
         if next.body_is_secret {
             return Err(CallError::new(ErrorKind::Permission, say(&SECRET_BODY)));
         }
@@ -65,19 +65,12 @@ pub(crate) fn next(
     Ok(Some(next))
 }
 
-pub(crate) fn same_origin(one: &Url, other: &Url) -> bool {
-    one.scheme() == other.scheme()
-        && one.host() == other.host()
-        && one.port_or_known_default() == other.port_or_known_default()
-}
-
-pub(crate) fn too_many(url: &Url) -> CallError {
-    let message =
-        Message::new(&TOO_MANY).with("limit", MOST).with("host", url.host_str().unwrap_or_default());
+pub(crate) fn too_many(from: &Destination) -> CallError {
+    let message = Message::new(&TOO_MANY).with("limit", MOST).with("host", from.host_str());
     CallError::new(ErrorKind::Execution, message)
 }
 
-pub(crate) fn other_origin(url: &Url) -> CallError {
-    let message = Message::new(&OTHER_ORIGIN).with("host", url.host_str().unwrap_or_default());
+pub(crate) fn other_origin(from: &Destination) -> CallError {
+    let message = Message::new(&OTHER_ORIGIN).with("host", from.host_str());
     CallError::new(ErrorKind::Permission, message)
 }

@@ -1,19 +1,23 @@
 //! What is sent, under which policy, and how much may come back.
 
 use bytes::Bytes;
-use haft_core::SpaceId;
+use haft_core::{CallError, SpaceId};
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method};
 use tokio::time::Instant;
 use url::Url;
 
+use crate::destination::Destination;
+use crate::failure;
 use crate::hosts::Hosts;
 
 /// One request, before any redirect.
 #[derive(Debug, Clone)]
 pub struct Request {
-    pub method: Method,
-    pub url: Url,
-    /// Sent to the URL's own origin only: a redirect to another leaves all of them behind.
+    pub(crate) method: Method,
+    pub(crate) to: Destination,
+    pub(crate) path: PathAndQuery,
+    /// Sent to this origin only: a redirect to another leaves all of them behind.
     pub headers: HeaderMap,
     pub body: Bytes,
     /// Of the body; a header of that name wins.
@@ -23,15 +27,32 @@ pub struct Request {
 }
 
 impl Request {
-    pub fn new(method: Method, url: Url) -> Self {
-        Self {
+    /// A request for a URL.
+    pub fn new(method: Method, url: &Url) -> Result<Self, CallError> {
+        let path = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        Self::to(method, Destination::of(url)?, path)
+    }
+
+    /// A request for a path and query, encoded, at a destination that is known already.
+    pub fn to(method: Method, to: Destination, path: String) -> Result<Self, CallError> {
+        let path = PathAndQuery::from_maybe_shared(Bytes::from(path)).map_err(|_| failure::url(to.url()))?;
+        Ok(Self {
             method,
-            url,
+            to,
+            path,
             headers: HeaderMap::new(),
             body: Bytes::new(),
             content_type: None,
             body_is_secret: false,
-        }
+        })
+    }
+
+    /// The whole URL.
+    pub fn url(&self) -> Url {
+        self.to.join(&self.path)
     }
 }
 
@@ -72,9 +93,8 @@ impl ToolPolicy {
     }
 
     /// Whether the port may be used at any address: the usual two, the tool's own, and listed ones.
-    pub(crate) fn allows_port(&self, url: &Url) -> bool {
-        matches!(url.port_or_known_default(), Some(80 | 443))
-            || self.own.allow_port(url)
-            || self.hosts.allow_port(url)
+    pub(crate) fn allows_port(&self, to: &Destination) -> bool {
+        let (host, port) = (to.host(), to.port());
+        matches!(port, 80 | 443) || self.own.allow_port(host, port) || self.hosts.allow_port(host, port)
     }
 }

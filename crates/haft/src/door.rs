@@ -106,7 +106,7 @@ impl Door {
             }
             Way::Network { egress, base } => {
                 let url = format!("{}{path}", base.as_str().trim_end_matches('/'));
-                let mut request = Request::new(method, Url::parse(&url)?);
+                let mut request = Request::new(method, &Url::parse(&url)?)?;
                 request.headers = headers;
                 request.body = body.into();
                 let limits = Limits { deadline: Instant::now() + PATIENCE, bytes: LARGEST_ANSWER };

@@ -59,16 +59,17 @@ impl BaseUrl {
         })
     }
 
-    /// The whole URL for the path a model gave.
+    /// Path and query for what a model gave.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> String {
         let given = filling.arguments().get("url").and_then(Value::as_str).unwrap_or_default();
-        match self.under(given) {
-            Some(url) => url.into(),
-            None => {
-                let message = Message::new(&LEAVES_BASE).with("base", self.url.as_str());
-                filling.violate(Violation::new("url", message));
-                self.url.to_string()
-            }
+        let Some(url) = self.under(given) else {
+            let message = Message::new(&LEAVES_BASE).with("base", self.url.as_str());
+            filling.violate(Violation::new("url", message));
+            return String::new();
+        };
+        match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
         }
     }
 

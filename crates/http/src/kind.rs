@@ -6,7 +6,7 @@ use haft_core::mask::Mask;
 use haft_core::redact::Redactor;
 use haft_core::text::{CALLBACK_URL, Text};
 use haft_core::{BreakerKey, ConfigError, Effect, Kind, Message, Prepared, SecretRef, Violation};
-use haft_egress::{Egress, Hosts, ToolPolicy};
+use haft_egress::{Destination, Egress, Hosts, ToolPolicy};
 use haft_query::Query;
 use http::Method;
 use serde_json::{Map, Value};
@@ -106,8 +106,14 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         (Target::Template { .. }, ..) => Rest::Nowhere,
     };
     let origin = target.origin();
+    // Scheme and user name were looked at when the URL was read.
+    let Ok(to) = Destination::of(origin) else {
+        violations.push(Violation::new("url", Message::new(&crate::url::NOT_ABSOLUTE)));
+        return Err(violations);
+    };
     let mut tool = HttpTool {
         egress,
+        to,
         policy: ToolPolicy::new(origin, hosts),
         effect: target.method().map_or(Effect::Write, of_method),
         breaker: BreakerKey::new(origin.origin().ascii_serialization()),

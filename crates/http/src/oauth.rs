@@ -51,7 +51,7 @@ const MOST_TOKENS: usize = 256;
 
 /// The client's side of the grant, and the tokens it was given.
 pub(crate) struct ClientCredentials {
-    url: Url,
+    request: Request,
     policy: ToolPolicy,
     pub(crate) client_id: Text,
     pub(crate) client_secret: Text,
@@ -97,13 +97,12 @@ impl ClientCredentials {
     ) -> Result<Self, Message> {
         let bad = || Message::new(&BAD_TOKEN_URL);
         let url = Url::parse(url).map_err(|_| bad())?;
-        let is_plain = url.username().is_empty() && url.password().is_none();
-        if !matches!(url.scheme(), "http" | "https") || !is_plain {
-            return Err(bad());
-        }
-        let own_host = Hosts::parse([]).map_err(|_| bad())?;
-        let policy = ToolPolicy::new(&url, own_host);
-        Ok(Self { policy, url, client_id, client_secret, scope, tokens: Mutex::default() })
+        let mut request = Request::new(Method::POST, &url).map_err(|_| bad())?;
+        request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        request.content_type = Some(HeaderValue::from_static("application/x-www-form-urlencoded"));
+        request.body_is_secret = true;
+        let policy = ToolPolicy::new(&url, Hosts::only(&url));
+        Ok(Self { policy, request, client_id, client_secret, scope, tokens: Mutex::default() })
     }
 
     /// The token to use now.
@@ -169,11 +168,8 @@ impl ClientCredentials {
         }
         let mut form = Pairs::default();
         form.push_fields(&fields);
-        let mut request = Request::new(Method::POST, self.url.clone());
-        request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let mut request = self.request.clone();
         request.body = form.into_text().into();
-        request.content_type = Some(HeaderValue::from_static("application/x-www-form-urlencoded"));
-        request.body_is_secret = true;
         let (space, policy) = (key.space, self.policy.clone());
         async move {
             let asked = Instant::now();
@@ -187,7 +183,7 @@ impl ClientCredentials {
 }
 
 fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
-    let host = answer.url.host_str().unwrap_or_default();
+    let host = answer.from.host_str();
     if !answer.status.is_success() {
         let (kind, template) = match answer.status.as_u16() {
             429 => (ErrorKind::RateLimit, &UNAVAILABLE),

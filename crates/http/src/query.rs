@@ -1,7 +1,5 @@
 //! Query strings and forms: arrays repeat their key, null is left out, the rest is text.
 
-use std::fmt::Write as _;
-
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Value};
 
@@ -49,7 +47,9 @@ impl Pairs {
 
     fn push_text(&mut self, key: &str, value: &Value) {
         self.separate();
-        let _ = write!(self.0, "{key}={}", utf8_percent_encode(&as_text(value), VALUE));
+        self.0.push_str(key);
+        self.0.push('=');
+        self.0.extend(utf8_percent_encode(&as_text(value), VALUE));
     }
 
     fn separate(&mut self) {
@@ -63,7 +63,7 @@ pub(crate) fn encode(text: &str) -> String {
     utf8_percent_encode(text, VALUE).to_string()
 }
 
-/// Puts pairs behind those that a URL has.
+/// Puts pairs behind those that a path has.
 pub(crate) fn append(url: &mut String, pairs: &Pairs) {
     if pairs.0.is_empty() {
         return;

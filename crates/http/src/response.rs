@@ -39,7 +39,7 @@ impl Shape {
     /// The tool's result, or the error that the answer is.
     pub(crate) fn read(&self, answer: &Answer, now: Timestamp) -> Result<Value, CallError> {
         let mut content = content(answer);
-        if let Some(mask) = &self.literals {
+        if let Some(mask) = self.literals.as_ref().filter(|mask| mask.may_be_in(&answer.body)) {
             mask.value(&mut content.value);
         }
         if !self.redact.is_empty() && content.kind != Kind::Binary {

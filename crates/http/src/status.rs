@@ -54,7 +54,7 @@ pub(crate) fn error(answer: &Answer, now: Timestamp) -> Option<CallError> {
         500..=599 => (ErrorKind::Server, &BROKEN),
         _ => (ErrorKind::Execution, &ODD),
     };
-    let host = answer.url.host_str().unwrap_or_default();
+    let host = answer.from.host_str();
     let message = Message::new(template).with("host", host).with("status", status);
     let error = CallError::new(kind, message).detail("status", status.as_u16());
     let certainly_nothing = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);

@@ -7,7 +7,7 @@ use haft_core::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, Effect, ErrorKind, Prepared, SecretRef,
     ToolOutput,
 };
-use haft_egress::{Answer, Egress, Limits, Policy, Request, ToolPolicy};
+use haft_egress::{Answer, Destination, Egress, Limits, Policy, Request, ToolPolicy};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use jiff::Timestamp;
@@ -64,6 +64,7 @@ pub(crate) struct HttpTool {
     pub(crate) egress: Egress,
     pub(crate) policy: ToolPolicy,
     pub(crate) target: Target,
+    pub(crate) to: Destination,
     pub(crate) headers: Headers,
     pub(crate) auth: Auth,
     pub(crate) query: Vec<(String, JsonTemplate)>,
@@ -82,7 +83,8 @@ pub(crate) struct HttpTool {
 /// A request with everything filled in but a token that has to be fetched.
 struct Built {
     method: Method,
-    url: String,
+    /// Path and query, encoded.
+    path: String,
     headers: HeaderMap,
     body: Option<Value>,
 }
@@ -108,7 +110,7 @@ impl HttpTool {
     }
 
     fn build(&self, filling: &mut Filling<'_>) -> Built {
-        let (method, mut url) = match &self.target {
+        let (method, mut path) = match &self.target {
             Target::Template { url, method } => (method.clone(), url.fill(filling)),
             Target::Generic(base) => {
                 let named = filling.arguments().get("method").and_then(Value::as_str).unwrap_or("GET");
@@ -137,14 +139,14 @@ impl HttpTool {
             (Target::Template { .. }, None, Rest::Nowhere) => None,
         };
         self.auth.fill(filling, &mut headers, &mut pairs);
-        append(&mut url, &pairs);
+        append(&mut path, &pairs);
         if !matches!(method, Method::GET | Method::HEAD)
             && !headers.contains_key(&IDEMPOTENCY_KEY)
             && let Ok(key) = HeaderValue::from_str(filling.context().call_id().as_str())
         {
             headers.insert(IDEMPOTENCY_KEY, key);
         }
-        Built { method, url, headers, body }
+        Built { method, path, headers, body }
     }
 
     /// Arguments that no placeholder takes.
@@ -155,14 +157,7 @@ impl HttpTool {
     }
 
     fn request(&self, built: Built) -> Result<Request, CallError> {
-        let url = Url::parse(&built.url)
-            .map_err(|error| CallError::text(ErrorKind::Validation, error.to_string()))?;
-        let origin = self.target.origin();
-        // Nothing that was filled in can have changed it; if it has, nothing is sent.
-        if url.origin() != origin.origin() {
-            return Err(CallError::text(ErrorKind::Internal, "a filled-in URL left its origin"));
-        }
-        let mut request = Request::new(built.method, url);
+        let mut request = Request::to(built.method, self.to.clone(), built.path)?;
         request.headers = built.headers;
         if let Some(body) = built.body {
             let (bytes, kind) = encode(&body, self.body_type);
@@ -171,6 +166,10 @@ impl HttpTool {
             request.body_is_secret = self.body.iter().any(|body| body.secrets().next().is_some());
         }
         Ok(request)
+    }
+
+    fn shown_url(&self, path: &str) -> String {
+        format!("{}{path}", self.to.url().as_str().trim_end_matches('/'))
     }
 
     async fn call(&self, arguments: &Arguments, context: &CallContext) -> Result<Value, CallError> {
@@ -250,7 +249,8 @@ impl Prepared for HttpTool {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
             headers.insert(name.to_string(), shown(name, text).into());
         }
-        let mut shown = json!({"method": built.method.as_str(), "url": built.url, "headers": headers});
+        let mut shown =
+            json!({"method": built.method.as_str(), "url": self.shown_url(&built.path), "headers": headers});
         if let Some(body) = &built.body {
             let (bytes, kind) = encode(body, self.body_type);
             if !built.headers.contains_key(http::header::CONTENT_TYPE) {

@@ -2,8 +2,6 @@
 //!
 //! Whatever an argument holds, the resource that is called stays the one its author meant.
 
-use std::fmt::Write as _;
-
 use haft_core::text::{Part, Text, Variable};
 use haft_core::{Message, SecretRef};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -150,9 +148,9 @@ impl UrlTemplate {
         self.query.iter().flat_map(|(name, value)| name.secrets().chain(value.iter().flat_map(Text::secrets)))
     }
 
-    /// The URL as text, up to and with the pairs written in it.
+    /// What stands behind the origin, up to and with the pairs written there.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> String {
-        let mut url = self.origin.as_str().trim_end_matches('/').to_owned();
+        let mut url = String::with_capacity(128);
         if self.segments.is_empty() {
             url.push('/');
         }
@@ -181,7 +179,7 @@ fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
             }
             Part::Variable(variable) => {
                 let text = filling.text_of(variable, &NEEDED_IN_PATH);
-                let _ = write!(url, "{}", utf8_percent_encode(&text, VALUE));
+                url.extend(utf8_percent_encode(&text, VALUE));
                 raw.push_str(&text);
                 last = Some(variable);
             }
@@ -234,7 +232,7 @@ fn fill_encoded(text: &Text, filling: &mut Filling<'_>) -> String {
             }
             Part::Secret(secret) => filling.secret(secret),
         };
-        let _ = write!(filled, "{}", utf8_percent_encode(&value, VALUE));
+        filled.extend(utf8_percent_encode(&value, VALUE));
     }
     filled
 }

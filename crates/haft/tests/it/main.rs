@@ -10,6 +10,8 @@ mod builtins;
 mod command_line;
 mod configuration;
 mod house;
+mod http_failures;
+mod http_tools;
 mod serve;
 
 const HAFT: &str = env!("CARGO_BIN_EXE_haft");

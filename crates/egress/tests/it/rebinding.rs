@@ -1,0 +1,166 @@
+//! Names that change their mind: what is judged is what is dialled, and one lookup serves one connection.
+
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use haft_core::{BoxFuture, ErrorKind, Locale};
+use haft_egress::{Egress, Resolver};
+use haft_testkit::{Upstream, reply};
+use tokio::time::Instant;
+
+use crate::support::{
+    Lookup, Then, Trap, addresses, error, failed, get, get_in, get_within, limits, limits_of, networks,
+    pause, private, raw,
+};
+
+#[tokio::test]
+async fn one_bad_address_refuses_all() {
+    let trap = Trap::at("127.0.0.1", 0);
+    let answers: &[&[&str]] = &[
+        &["127.0.0.1"],
+        &["8.8.8.8", "127.0.0.1"],
+        &["127.0.0.1", "8.8.8.8"],
+        &["8.8.8.8", "2606:4700::1111", "::1"],
+        &["::1", "8.8.8.8"],
+        &["8.8.8.8", "::ffff:127.0.0.1"],
+        &["8.8.8.8", "64:ff9b::7f00:1"],
+        &["8.8.8.8", "0.0.0.0"],
+        &["8.8.8.8", "1.1.1.1", "8.8.4.4", "169.254.169.254"],
+    ];
+    for answer in answers {
+        let lookup = Lookup::always(answer);
+        let egress = Egress::builder().resolver(lookup.clone()).build();
+        let refused = error(get(&egress, &format!("http://rebind.test:{}/", trap.port())).await);
+        let said = (refused.kind(), refused.message().to_string());
+        assert_eq!(said, private("rebind.test"), "{answer:?}");
+        assert!(refused.did_nothing(), "{answer:?}");
+        assert_eq!(lookup.count(), 1, "{answer:?}: a refused name is not asked for again");
+        assert!(!trap.was_called(), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_is_not_opened_spoils_one_that_is() {
+    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let trap = Trap::at("127.0.0.2", server.address.port());
+    let target = format!("http://rebind.test:{}/", trap.port());
+    let answers: &[(&[&str], bool)] = &[
+        (&["127.0.0.1"], true),
+        (&["127.0.0.1", "127.0.0.1"], true),
+        (&["127.0.0.2"], false),
+        (&["127.0.0.1", "127.0.0.2"], false),
+        (&["127.0.0.2", "127.0.0.1"], false),
+        (&["127.0.0.1", "::1"], false),
+        (&["127.0.0.1", "10.0.0.1"], false),
+    ];
+    for (answer, is_open) in answers {
+        let egress = Egress::builder().open(networks("127.0.0.1")).resolver(Lookup::always(answer)).build();
+        let outcome = get(&egress, &target).await;
+        if *is_open {
+            assert_eq!(outcome.expect("an opened address").body, "reached", "{answer:?}");
+        } else {
+            assert_eq!(failed(outcome), private("rebind.test"), "{answer:?}");
+        }
+        assert!(!trap.was_called(), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_resolves_differently_a_second_time_gains_nothing() {
+    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let trap = Trap::at("127.0.0.2", server.address.port());
+    let target = format!("http://rebind.test:{}/", trap.port());
+    // The first answer is the good one, or the second.
+    for good in [0, 1] {
+        let lookup = Lookup::by(move |_, before| {
+            Ok(addresses(&[if before == good { "127.0.0.1" } else { "127.0.0.2" }]))
+        });
+        let egress = Egress::builder().open(networks("127.0.0.1")).resolver(lookup.clone()).build();
+        // Another space for each, so that each makes a connection of its own.
+        for lookups in 0..4 {
+            let outcome = get_in(&egress, lookups as u8, &target, limits()).await;
+            if lookups == good {
+                assert_eq!(outcome.expect("an opened address").body, "reached", "{lookups}, {good} is good");
+            } else {
+                assert_eq!(failed(outcome), private("rebind.test"), "{lookups}, {good} is good");
+            }
+            assert_eq!(lookup.count(), lookups + 1, "one lookup for each connection");
+            assert!(!trap.was_called(), "{lookups}, {good} is good");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_kept_connection_is_not_looked_up_again_and_a_new_one_is() {
+    let closing = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let (keeps, closes) =
+        (Upstream::start(|_| reply(200, &[], "reached")).await, raw(closing, Then::Close).await);
+    for (what, server, expected) in [("kept", &keeps, 1), ("closed", &closes, 3)] {
+        let lookup = Lookup::always(&["127.0.0.1"]);
+        let egress = Egress::builder().open(networks("127.0.0.0/8")).resolver(lookup.clone()).build();
+        for _ in 0..3 {
+            get(&egress, &format!("http://api.test:{}/", server.address.port())).await.expect(what);
+            pause().await;
+        }
+        assert_eq!((lookup.count(), server.connections()), (expected, expected), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_without_an_address_did_nothing() {
+    let cases: [(&str, fn() -> io::Result<Vec<IpAddr>>); 2] = [
+        ("it has no address", || Ok(Vec::new())),
+        ("no such host is known", || Err(io::Error::other("no such host is known"))),
+    ];
+    for (cause, answer) in cases {
+        let lookup = Lookup::by(move |_, _| answer());
+        let egress = Egress::builder().resolver(lookup.clone()).build();
+        let gone = error(get(&egress, "http://gone.test/hidden?token=s3cret").await);
+        assert_eq!(gone.kind(), ErrorKind::Network, "{cause}");
+        assert_eq!(gone.message().to_string(), "gone.test cannot be found: check the name", "{cause}");
+        assert!(gone.did_nothing() && gone.is_retryable(), "{cause}");
+        assert_eq!(gone.details(Locale::En)["cause"], cause);
+        assert!(!format!("{gone:?}").contains("s3cret"), "{gone:?}");
+        assert_eq!(lookup.count(), 1, "{cause}");
+    }
+}
+
+/// Is asked and says nothing.
+struct Silent;
+
+impl Resolver for Silent {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resolver_that_never_answers_is_given_up() {
+    let egress = Egress::builder().resolver(Silent).build();
+    for (deadline, seconds, kind, words) in [
+        (60, 10, ErrorKind::Network, "slow.test cannot be reached"),
+        (2, 2, ErrorKind::Timeout, "slow.test did not answer in time"),
+    ] {
+        let start = Instant::now();
+        let outcome =
+            get_within(&egress, "http://slow.test/", limits_of(Duration::from_secs(deadline), 1)).await;
+        assert_eq!(failed(outcome), (kind, words.to_owned()), "with {deadline} s");
+        assert_eq!(start.elapsed().as_secs(), seconds, "with {deadline} s");
+    }
+    let start = Instant::now();
+    let slow = error(get_within(&egress, "http://slow.test/", limits_of(Duration::from_secs(60), 1)).await);
+    assert!(slow.did_nothing(), "no connection was made");
+    assert_eq!(start.elapsed().as_secs(), 10);
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_answer_makes_way_for_the_next() {
+    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let egress = Egress::builder()
+        .open(networks("127.0.0.0/8, ::1"))
+        .resolver(Lookup::always(&["127.0.0.3", "::1", "127.0.0.1"]))
+        .build();
+    let answer = get(&egress, &format!("http://api.test:{}/", server.address.port())).await;
+    assert_eq!(answer.expect("one of them answers").body, "reached");
+}
