@@ -10,9 +10,10 @@ use axum::routing::get;
 use axum::serve::ListenerExt;
 use bytes::Bytes;
 use haft_egress::Egress;
-use haft_engine::{BreakerSettings, CallOptions, Effect, Tool, ToolService};
+use haft_engine::{BreakerSettings, CallOptions, Effect, Tool, ToolExecutionResult, ToolService};
 use haft_http::HttpKind;
 use http_body_util::{BodyExt, Full};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -26,6 +27,7 @@ use crate::table::{median, print};
 
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The API that is called: a small JSON answer.
 pub(crate) async fn serve_upstream(listener: TcpListener) -> anyhow::Result<()> {
@@ -38,9 +40,9 @@ pub(crate) async fn serve_upstream(listener: TcpListener) -> anyhow::Result<()> 
     Ok(())
 }
 
-type Plain = Client<HttpConnector, Full<Bytes>>;
+type Plain = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// What one would write by hand.
+/// What one would write by hand: a client that speaks TLS where it must, a time limit, JSON.
 async fn plain(client: &Plain, base: &str) -> anyhow::Result<Value> {
     let uri = format!("{base}/forecast/{}?days={}&units=metric", "Tokyo", 3);
     let request = axum::http::Request::get(uri)
@@ -48,9 +50,12 @@ async fn plain(client: &Plain, base: &str) -> anyhow::Result<Value> {
         .header("accept", "*/*")
         .header("x-weather-api-key", "k-0123456789")
         .body(Full::default())?;
-    let response = client.request(request).await?;
-    ensure!(response.status().is_success(), "{}", response.status());
-    Ok(serde_json::from_slice(&response.into_body().collect().await?.to_bytes())?)
+    let answered = async {
+        let response = client.request(request).await?;
+        ensure!(response.status().is_success(), "{}", response.status());
+        Ok(response.into_body().collect().await?.to_bytes())
+    };
+    Ok(serde_json::from_slice(&tokio::time::timeout(TIMEOUT, answered).await??)?)
 }
 
 fn engine(base: &str) -> anyhow::Result<ToolService> {
@@ -81,17 +86,17 @@ fn engine(base: &str) -> anyhow::Result<ToolService> {
     Ok(engine)
 }
 
-async fn through_haft(engine: &ToolService) -> anyhow::Result<Value> {
+async fn through_haft(engine: &ToolService) -> anyhow::Result<ToolExecutionResult> {
     let result = engine.execute("forecast", json!({"city": "Tokyo"}), CallOptions::default()).await?;
     ensure!(result.is_success(), "the call failed: {:?}", result.error());
-    Ok(result.data().cloned().unwrap_or_default())
+    Ok(result)
 }
 
 /// Calls by so many at a time; microseconds of our CPU per call, and calls per second.
-async fn round<F, A>(callers: usize, call: F) -> anyhow::Result<(f64, f64)>
+async fn round<F, A, R>(callers: usize, call: F) -> anyhow::Result<(f64, f64)>
 where
     F: Fn() -> A + Clone + Send + 'static,
-    A: Future<Output = anyhow::Result<Value>> + Send,
+    A: Future<Output = anyhow::Result<R>> + Send,
 {
     let before = cpu_time(std::process::id())?;
     let start = Instant::now();
@@ -122,10 +127,16 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let base = format!("http://{}", upstream.address());
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
+    connector.enforce_http(false);
+    let connector = HttpsConnectorBuilder::new()
+        .with_webpki_roots()
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(connector);
     let client: Plain = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
     let engine = engine(&base)?;
     let expected = plain(&client, &base).await?;
-    ensure!(through_haft(&engine).await? == expected, "both get the same answer");
+    ensure!(through_haft(&engine).await?.data() == Some(&expected), "both get the same answer");
     for callers in [1, 16, 64] {
         let (mut of_plain, mut of_haft) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {

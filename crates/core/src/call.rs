@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::mask::Mask;
 use crate::{
     AgentId, Binding, CallId, ConversationId, Locale, SecretRef, Secrets, SpaceId, ToolName, UserId,
 };
@@ -225,6 +226,11 @@ impl CallContext {
     /// The value of a secret that the tool's kind asked for.
     pub fn secret(&self, secret: &SecretRef) -> Option<&SecretString> {
         self.inner.secrets.get(secret)
+    }
+
+    /// What takes the call's secrets out of a text; the engine does so with every answer.
+    pub fn mask(&self) -> Option<&Arc<Mask>> {
+        self.inner.secrets.mask()
     }
 
     /// Cancelled when nobody waits for this attempt any more: cancelled, timed out, gone away.

@@ -46,8 +46,7 @@ impl Mask {
     /// UTF-16, every text in it stands as it is.
     pub fn may_be_in(&self, document: &[u8]) -> bool {
         let found = || self.patterns.as_ref().is_some_and(|patterns| patterns.is_match(document));
-        let is_spelled = |byte: &u8| matches!(byte, b'\\' | 0);
-        !self.short.is_empty() || document.iter().any(is_spelled) || found()
+        !self.short.is_empty() || memchr::memchr2(b'\\', 0, document).is_some() || found()
     }
 
     /// The text without secrets.

@@ -1,8 +1,11 @@
 //! Secrets by name: what a definition holds instead of a credential, and the values a call was given for them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use secrecy::SecretString;
+
+use crate::mask::Mask;
 
 /// How a reference begins.
 pub const SCHEME: &str = "secret://";
@@ -49,26 +52,30 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// The secrets one call may use, with their values. Never shown.
+/// The secrets one call may use, with their values and what takes them out of its answer. Never shown.
 #[derive(Default)]
-pub struct Secrets(Vec<(SecretRef, SecretString)>);
+pub struct Secrets {
+    values: Vec<(SecretRef, SecretString)>,
+    mask: Option<Arc<Mask>>,
+}
 
 impl Secrets {
-    pub fn new(values: Vec<(SecretRef, SecretString)>) -> Self {
-        Self(values)
+    pub fn new(values: Vec<(SecretRef, SecretString)>, mask: Arc<Mask>) -> Self {
+        Self { values, mask: Some(mask) }
     }
 
     pub fn get(&self, secret: &SecretRef) -> Option<&SecretString> {
-        self.0.iter().find(|(known, _)| known == secret).map(|(_, value)| value)
+        self.values.iter().find(|(known, _)| known == secret).map(|(_, value)| value)
     }
 
-    pub fn values(&self) -> impl Iterator<Item = &SecretString> {
-        self.0.iter().map(|(_, value)| value)
+    /// Nothing where there are no secrets.
+    pub fn mask(&self) -> Option<&Arc<Mask>> {
+        self.mask.as_ref()
     }
 }
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(secret, _)| secret)).finish()
+        f.debug_list().entries(self.values.iter().map(|(secret, _)| secret)).finish()
     }
 }

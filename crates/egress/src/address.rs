@@ -219,7 +219,8 @@ mod tests {
 
     #[test]
     fn an_address_that_embeds_another_is_judged_by_it() {
-        let forms: &[(&str, fn(u16, u16) -> [u16; 8])] = &[
+        type Form = fn(u16, u16) -> [u16; 8];
+        let forms: &[(&str, Form)] = &[
             ("mapped", |high, low| [0, 0, 0, 0, 0, 0xffff, high, low]),
             ("compatible", |high, low| [0, 0, 0, 0, 0, 0, high, low]),
             ("translated", |high, low| [0, 0, 0, 0, 0xffff, 0, high, low]),

@@ -1,7 +1,7 @@
 //! What came back, read within limits.
 
 use bytes::Bytes;
-use haft_core::CallError;
+use haft_core::{CallError, ErrorKind};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Response, StatusCode};
@@ -40,14 +40,27 @@ impl Answer {
         let (head, mut body) = response.into_parts();
         let has_body = request.method != Method::HEAD && !matches!(head.status.as_u16(), 204 | 304);
         let is_plain = !head.headers.contains_key(CONTENT_ENCODING);
-        if has_body && is_plain && announced(&head.headers).is_some_and(|length| length > limit as u64) {
+        // Of a failure the beginning is enough; it must not hide that there was one.
+        let is_failure = head.status.is_client_error() || head.status.is_server_error();
+        let limit = if is_failure { limit.min(FAILURE_BYTES) } else { limit };
+        if has_body
+            && is_plain
+            && !is_failure
+            && announced(&head.headers).is_some_and(|length| length > limit as u64)
+        {
             return Err(failure::too_large(limit));
         }
         let mut decoder = Decoder::new(&head.headers, limit)?;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| failure::of_transfer(&request.to, &error))?;
-            if let Ok(chunk) = frame.into_data() {
-                decoder.write(chunk)?;
+            let Ok(chunk) = frame.into_data() else { continue };
+            match decoder.write(chunk) {
+                Ok(()) => {}
+                Err(error) if is_failure && error.kind() == ErrorKind::ResponseTooLarge => {
+                    decoder.give_up();
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(Self {
@@ -59,6 +72,9 @@ impl Answer {
         })
     }
 }
+
+/// So much is read of an answer that is a failure.
+const FAILURE_BYTES: usize = 64 << 10;
 
 fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()

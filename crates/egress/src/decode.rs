@@ -97,6 +97,12 @@ impl Decoder {
         kept.map_err(|error| failed(&error, self.limit))
     }
 
+    /// What was decoded so far shall be all.
+    pub(crate) fn give_up(&mut self) {
+        let kept = self.stage.so_far();
+        self.stage = Stage::Plain(Plain { first: kept, ..Plain::default() });
+    }
+
     pub(crate) fn finish(self) -> Result<Bytes, CallError> {
         if self.is_empty {
             return Ok(Bytes::new());
@@ -162,6 +168,17 @@ impl Stage {
         }
     }
 
+    fn so_far(&mut self) -> Bytes {
+        match self {
+            Self::Plain(plain) => std::mem::take(plain).finish(),
+            Self::Gzip(decoder) => decoder.get_mut().next.so_far(),
+            Self::Inflate(decoder) => decoder.next.next.so_far(),
+            Self::Brotli(decoder) => decoder.get_mut().next.so_far(),
+            Self::Zstd(decoder) => decoder.get_mut().next.so_far(),
+            Self::Deflate { .. } => Bytes::new(),
+        }
+    }
+
     fn finish(self) -> io::Result<Bytes> {
         let cut = || io::Error::new(io::ErrorKind::UnexpectedEof, "the body ends too early");
         let counted = match self {
@@ -209,7 +226,19 @@ impl Inflate {
 
 impl Plain {
     fn keep(&mut self, chunk: Bytes) -> io::Result<()> {
-        self.left = self.left.checked_sub(chunk.len()).ok_or_else(|| io::Error::other(TooLarge))?;
+        if chunk.len() > self.left {
+            // The beginning may still be of use.
+            let chunk = chunk.slice(..self.left);
+            self.left = 0;
+            self.append(chunk);
+            return Err(io::Error::other(TooLarge));
+        }
+        self.left -= chunk.len();
+        self.append(chunk);
+        Ok(())
+    }
+
+    fn append(&mut self, chunk: Bytes) {
         if self.first.is_empty() && self.more.is_empty() {
             self.first = chunk;
         } else {
@@ -218,7 +247,6 @@ impl Plain {
             }
             self.more.extend_from_slice(&chunk);
         }
-        Ok(())
     }
 
     fn finish(self) -> Bytes {

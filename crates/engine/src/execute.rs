@@ -173,10 +173,9 @@ async fn make(
         None => None,
     };
     let options = flight.options();
-    let revealed = reveal(engine.secrets.as_deref(), entry, flight.caller()).await?;
-    let mask = revealed.mask.as_deref();
-    let mut context =
-        context(engine.progress.clone(), call, flight, place, times.deadline, revealed.secrets.clone());
+    let secrets = reveal(engine.secrets.as_deref(), entry, flight.caller()).await?;
+    let mask = secrets.mask().cloned();
+    let mut context = context(engine.progress.clone(), call, flight, place, times.deadline, secrets);
     let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
     let retry = RetryPolicy::new(entry.effect, spec.retry_count, options.retries, first_pause);
     let mut pauses = retry.pauses();
@@ -184,12 +183,12 @@ async fn make(
         flight.attempting(context.attempt());
         let error = match attempt(call, &context, breaker.as_ref(), times).await {
             Ok(mut output) => {
-                if let Some(mask) = mask {
+                if let Some(mask) = &mask {
                     mask.value(&mut output.data);
                 }
                 return Ok(Arc::new(output.data));
             }
-            Err(error) => match mask {
+            Err(error) => match &mask {
                 Some(mask) => error.masked(mask),
                 None => error,
             },

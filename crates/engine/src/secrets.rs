@@ -25,13 +25,6 @@ pub trait SecretSource: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<SecretString>, CallError>>;
 }
 
-/// The secrets of one call, and what takes them out of its answer.
-#[derive(Default)]
-pub(crate) struct Revealed {
-    pub(crate) secrets: Arc<Secrets>,
-    pub(crate) mask: Option<Arc<Mask>>,
-}
-
 /// A mask, and the values it was made for.
 pub(crate) struct KnownMask {
     values: Vec<SecretString>,
@@ -43,10 +36,10 @@ pub(crate) async fn reveal(
     source: Option<&dyn SecretSource>,
     entry: &Entry,
     caller: &Caller,
-) -> Result<Revealed, CallError> {
+) -> Result<Arc<Secrets>, CallError> {
     let wanted = entry.prepared.secrets();
     if wanted.is_empty() {
-        return Ok(Revealed::default());
+        return Ok(Arc::default());
     }
     let mut found = Vec::with_capacity(wanted.len());
     for secret in wanted {
@@ -57,24 +50,19 @@ pub(crate) async fn reveal(
         let missing = || CallError::new(ErrorKind::Execution, Message::new(&MISSING).with("secret", secret));
         found.push((secret.clone(), value.ok_or_else(missing)?));
     }
-    let secrets = Secrets::new(found);
-    let mask = mask(entry, &secrets);
-    Ok(Revealed { secrets: Arc::new(secrets), mask: Some(mask) })
+    let mask = mask(entry, &found);
+    Ok(Arc::new(Secrets::new(found, mask)))
 }
 
 /// Secrets seldom change: the mask of the last call serves the next.
-fn mask(entry: &Entry, secrets: &Secrets) -> Arc<Mask> {
-    if let Some(known) = &*entry.mask.load() {
-        let same =
-            |(one, other): (&SecretString, &SecretString)| one.expose_secret() == other.expose_secret();
-        if known.values.len() == secrets.values().count()
-            && known.values.iter().zip(secrets.values()).all(same)
-        {
-            return known.mask.clone();
-        }
+fn mask(entry: &Entry, secrets: &[(SecretRef, SecretString)]) -> Arc<Mask> {
+    let values = || secrets.iter().map(|(_, value)| value);
+    if let Some(known) = &*entry.mask.load()
+        && known.values.iter().map(ExposeSecret::expose_secret).eq(values().map(ExposeSecret::expose_secret))
+    {
+        return known.mask.clone();
     }
-    let mask = Arc::new(Mask::new(secrets.values().map(ExposeSecret::expose_secret)));
-    let values = secrets.values().cloned().collect();
-    entry.mask.store(Some(Arc::new(KnownMask { values, mask: mask.clone() })));
+    let mask = Arc::new(Mask::new(values().map(ExposeSecret::expose_secret)));
+    entry.mask.store(Some(Arc::new(KnownMask { values: values().cloned().collect(), mask: mask.clone() })));
     mask
 }

@@ -196,17 +196,21 @@ impl Reader<'_> {
             "apikey" => {
                 self.only(&["in", "name", "value"]);
                 let (name, value) = (self.plain("name"), self.text("value"));
-                match self.config.get("in").and_then(Value::as_str).unwrap_or("header") {
-                    "header" => {
+                match self.config.get("in").map_or(Some("header"), Value::as_str) {
+                    Some("header") => {
                         let name = name?;
                         let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
                             self.wrong("name", Message::new(&headers::BAD_NAME));
                             return None;
                         };
+                        if headers::NOT_CONFIGURABLE.contains(&name.as_str()) {
+                            self.wrong("name", Message::new(&headers::NOT_YOURS));
+                            return None;
+                        }
                         Some(Auth::Header { name, value: value? })
                     }
-                    "query" => Some(Auth::Query { name: name?, value: value? }),
-                    _ => {
+                    Some("query") => Some(Auth::Query { name: name?, value: value? }),
+                    Some(_) | None => {
                         self.wrong("in", Message::new(&BAD_PLACE));
                         None
                     }
@@ -215,6 +219,11 @@ impl Reader<'_> {
             "oauth2clientcredentials" => {
                 self.only(&["tokenUrl", "clientId", "clientSecret", "scope"]);
                 let url = self.plain("tokenUrl");
+                let is_fixed = |url: &str| matches!(Text::parse(url), Ok(text) if text.plain().is_some());
+                if url.as_deref().is_some_and(|url| !is_fixed(url)) {
+                    self.wrong("tokenUrl", Message::new(&crate::oauth::BAD_TOKEN_URL));
+                    return None;
+                }
                 let (id, secret) = (self.text("clientId"), self.text("clientSecret"));
                 let scope = match self.config.get("scope") {
                     Some(Value::String(scope)) => Some(scope.clone()),

@@ -1,5 +1,7 @@
 //! JSON with placeholders, and the bodies that are made of it: built as values, never as text.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use haft_core::text::{Text, Variable};
 use haft_core::{Message, SecretRef, Violation};
@@ -68,21 +70,32 @@ impl JsonTemplate {
     }
 
     /// The value with everything filled in; nothing where the only variable of a text is absent.
-    pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> Option<Value> {
+    pub(crate) fn fill<'a>(&'a self, filling: &mut Filling<'a>) -> Option<Cow<'a, Value>> {
         Some(match self {
-            Self::Fixed(value) => value.clone(),
+            Self::Fixed(value) => Cow::Borrowed(value),
             Self::Text(text) => match text.only_variable() {
-                Some(variable) => filling.value(variable)?.into_owned(),
-                None => Value::String(filling.text(text)),
+                Some(variable) => filling.value(variable)?,
+                None => Cow::Owned(Value::String(filling.text(text))),
             },
-            Self::Array(items) => items.iter().filter_map(|item| item.fill(filling)).collect(),
-            Self::Object(fields) => Value::Object(Self::fill_fields(fields, filling)),
+            Self::Array(items) => {
+                let filled = items.iter().filter_map(|item| item.fill(filling).map(Cow::into_owned));
+                Cow::Owned(filled.collect())
+            }
+            Self::Object(fields) => {
+                let filled = fields
+                    .iter()
+                    .filter_map(|(name, value)| Some((name.clone(), value.fill(filling)?.into_owned())));
+                Cow::Owned(Value::Object(filled.collect()))
+            }
         })
     }
 
-    pub(crate) fn fill_fields(fields: &[(String, Self)], filling: &mut Filling<'_>) -> Map<String, Value> {
-        let filled = fields.iter().filter_map(|(name, value)| Some((name.clone(), value.fill(filling)?)));
-        filled.collect()
+    /// The variable that the whole value is, if it is exactly one.
+    pub(crate) fn only_variable(&self) -> Option<&Variable> {
+        match self {
+            Self::Text(text) => text.only_variable(),
+            Self::Fixed(_) | Self::Array(_) | Self::Object(_) => None,
+        }
     }
 
     /// Every text in it, in order.
@@ -127,6 +140,8 @@ pub(crate) fn encode(value: &Value, kind: BodyType) -> (Bytes, HeaderValue) {
             let form = HeaderValue::from_static("application/x-www-form-urlencoded");
             (pairs.into_text().into(), form)
         }
-        BodyType::Text => (as_text(value).into(), HeaderValue::from_static("text/plain; charset=utf-8")),
+        BodyType::Text => {
+            (as_text(value).into_owned().into(), HeaderValue::from_static("text/plain; charset=utf-8"))
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use haft_core::tool::input::camel_keys;
+use haft_core::tool::input::camel_case;
 use haft_core::{Message, ToolSchema, Violation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -88,7 +88,11 @@ static SCHEMA: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
 impl Config {
     /// Reads a config, or says all that is wrong with its form.
     pub(crate) fn parse(config: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
-        let config = Value::Object(normal(config));
+        let mut violations = Vec::new();
+        let config = Value::Object(normal(config, &mut violations));
+        if !violations.is_empty() {
+            return Err(violations);
+        }
         match &*SCHEMA {
             Ok(schema) => {
                 let violations = schema.violations(&config);
@@ -155,24 +159,43 @@ impl Config {
 }
 
 /// One spelling for all: camelCase, no nulls, methods in capitals, `auth` always an object.
-fn normal(config: &Map<String, Value>) -> Map<String, Value> {
-    let Value::Object(fields) = camel_keys(Value::Object(config.clone())) else { return Map::new() };
-    let fields = fields.into_iter().filter(|(name, value)| !value.is_null() || name == "body");
-    let fields = fields.map(|(name, value)| {
+fn normal(config: &Map<String, Value>, violations: &mut Vec<Violation>) -> Map<String, Value> {
+    let mut normal = Map::new();
+    for (name, value) in one_spelling(config, "", violations) {
         let value = match (name.as_str(), value) {
             ("method", Value::String(method)) => method.to_ascii_uppercase().into(),
             ("bodyType", Value::String(kind)) => kind.to_ascii_lowercase().into(),
             ("auth", Value::String(kind)) => serde_json::json!({"type": kind}),
-            ("auth" | "security", value) => without_nulls(camel_keys(value)),
-            ("headers", value) => without_nulls(value),
+            ("auth" | "security", Value::Object(fields)) => {
+                let fields = one_spelling(&fields, &format!("{name}."), violations);
+                fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+            }
+            ("headers", Value::Object(fields)) => {
+                fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+            }
             (_, value) => value,
         };
-        (name, value)
-    });
-    fields.filter(|(_, value)| !value.is_null()).collect()
+        if !value.is_null() {
+            normal.insert(name, value);
+        }
+    }
+    normal
 }
 
-fn without_nulls(value: Value) -> Value {
-    let Value::Object(fields) = value else { return value };
-    fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+/// The fields in camelCase; two spellings of one must say the same.
+fn one_spelling(
+    fields: &Map<String, Value>,
+    within: &str,
+    violations: &mut Vec<Violation>,
+) -> Map<String, Value> {
+    let mut known: Map<String, Value> = Map::new();
+    for (written, value) in fields {
+        let name = camel_case(written);
+        if known.get(&name).is_some_and(|other| other != value) {
+            let message = Message::new(&TWICE).with("other", format_args!("{within}{name}"));
+            violations.push(Violation::new(format!("{within}{written}"), message));
+        }
+        known.entry(name).or_insert_with(|| value.clone());
+    }
+    known
 }

@@ -64,14 +64,19 @@ impl<'a> Filling<'a> {
     }
 
     /// The text of a variable inside a longer text; what is absent is told and nothing stands for it.
-    pub(crate) fn text_of(&mut self, variable: &Variable, needed: &'static haft_core::Template) -> String {
-        match self.value(variable).as_deref() {
-            None | Some(Value::Null) => {
-                self.wrong(variable, needed);
-                String::new()
-            }
-            Some(value) => as_text(value),
+    pub(crate) fn text_of(
+        &mut self,
+        variable: &Variable,
+        needed: &'static haft_core::Template,
+    ) -> Cow<'a, str> {
+        match self.value(variable) {
+            None => {}
+            Some(Cow::Borrowed(Value::Null)) => {}
+            Some(Cow::Borrowed(value)) => return as_text(value),
+            Some(Cow::Owned(value)) => return Cow::Owned(as_text(&value).into_owned()),
         }
+        self.wrong(variable, needed);
+        Cow::Borrowed("")
     }
 
     /// The value of a secret, or its name in a dry run.
@@ -109,17 +114,17 @@ impl<'a> Filling<'a> {
     }
 
     /// Nothing is sent when anything was wrong.
-    pub(crate) fn finish(self) -> Result<(), CallError> {
-        if self.violations.is_empty() { Ok(()) } else { Err(CallError::invalid(self.violations)) }
+    pub(crate) fn check(&self) -> Result<(), CallError> {
+        if self.violations.is_empty() { Ok(()) } else { Err(CallError::invalid(self.violations.clone())) }
     }
 }
 
 /// A value as text: strings as they are, the rest as JSON.
-pub(crate) fn as_text(value: &Value) -> String {
+pub(crate) fn as_text(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => Cow::Borrowed(text),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
+            Cow::Owned(value.to_string())
         }
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! Whatever it gives, the request stays within the base's origin and path.
 
+use haft_core::text::Variable;
 use haft_core::{Message, Violation};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::fill::Filling;
+use crate::schema;
 
 haft_core::templates! {
     NOT_A_BASE = "http.notABase",
@@ -17,6 +19,9 @@ haft_core::templates! {
         "must be a path under {base}, such as /items?limit=5, without . or .. in it",
         "必须是 {base} 之下的路径，例如 /items?limit=5，且不含 . 或 ..";
 }
+
+/// Arguments that the form itself has.
+const OWN: [&str; 3] = ["url", "method", "body"];
 
 /// What a request may not leave.
 #[derive(Debug, Clone)]
@@ -46,8 +51,8 @@ impl BaseUrl {
     }
 
     /// The schema of its arguments.
-    pub(crate) fn schema() -> Value {
-        json!({
+    pub(crate) fn schema<'a>(variables: impl Iterator<Item = &'a Variable>) -> Value {
+        let mut schema = json!({
             "type": "object",
             "properties": {
                 "url": {"type": "string", "description": "Path under the base URL, with a query where one is needed, such as /items?limit=5."},
@@ -56,7 +61,14 @@ impl BaseUrl {
             },
             "required": ["url", "method"],
             "additionalProperties": false,
-        })
+        });
+        // Headers and query may have variables of their own.
+        if let (Value::Object(properties), Value::Object(others)) =
+            (&mut schema["properties"], schema::properties(variables))
+        {
+            properties.extend(others.into_iter().filter(|(name, _)| !OWN.contains(&name.as_str())));
+        }
+        schema
     }
 
     /// Path and query for what a model gave.
@@ -82,7 +94,8 @@ impl BaseUrl {
             return None;
         }
         let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        if steps_up(path) {
+        // An address elsewhere is no path, and whoever gives one means it.
+        if path.contains(":/") || steps_up(path) {
             return None;
         }
         let mut url = self.url.clone();
@@ -93,11 +106,16 @@ impl BaseUrl {
     }
 }
 
+/// Some servers take what stands behind a semicolon for parameters of the step before it.
+fn is_step(step: &str) -> bool {
+    matches!(step.split(';').next(), Some("." | ".."))
+}
+
 /// Whether any reader, decoding as often as it likes, would find a step to somewhere else.
 fn steps_up(path: &str) -> bool {
     let mut path = path.to_owned();
     for _ in 0..4 {
-        if path.contains(char::is_control) || path.split(['/', '\\']).any(|step| matches!(step, "." | "..")) {
+        if path.contains(char::is_control) || path.split(['/', '\\']).any(is_step) {
             return true;
         }
         let decoded = percent_decode_str(&path).decode_utf8_lossy().into_owned();

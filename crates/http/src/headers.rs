@@ -23,7 +23,7 @@ haft_core::templates! {
 }
 
 /// What belongs to one connection, or would make the request another one.
-const NOT_CONFIGURABLE: [&str; 13] = [
+pub(crate) const NOT_CONFIGURABLE: [&str; 13] = [
     "connection",
     "content-length",
     "expect",
@@ -41,11 +41,19 @@ const NOT_CONFIGURABLE: [&str; 13] = [
 
 /// Configured headers, in their order.
 #[derive(Debug, Default)]
-pub(crate) struct Headers(Vec<(HeaderName, Text)>);
+pub(crate) struct Headers(Vec<Header>);
+
+#[derive(Debug)]
+struct Header {
+    name: HeaderName,
+    text: Text,
+    /// Of a text in which nothing has to be filled in.
+    fixed: Option<HeaderValue>,
+}
 
 impl Headers {
     pub(crate) fn parse(fields: &Map<String, Value>, violations: &mut Vec<Violation>) -> Self {
-        let mut headers: Vec<(HeaderName, Text)> = Vec::new();
+        let mut headers: Vec<Header> = Vec::new();
         for (written, value) in fields {
             let mut wrong = |message| violations.push(Violation::new(format!("headers.{written}"), message));
             let Ok(name) = HeaderName::from_bytes(written.as_bytes()) else {
@@ -56,12 +64,15 @@ impl Headers {
                 wrong(Message::new(&NOT_YOURS));
                 continue;
             }
-            if headers.iter().any(|(known, _)| *known == name) {
+            if headers.iter().any(|known| known.name == name) {
                 wrong(Message::new(&GIVEN_TWICE));
                 continue;
             }
             match Text::parse(&as_text(value)) {
-                Ok(text) if text.parts().iter().all(is_sendable) => headers.push((name, text)),
+                Ok(text) if text.parts().iter().all(is_sendable) => {
+                    let fixed = text.plain().and_then(|plain| HeaderValue::from_bytes(plain.as_bytes()).ok());
+                    headers.push(Header { name, text, fixed });
+                }
                 Ok(_) => wrong(Message::new(&BAD_VALUE)),
                 Err(message) => wrong(message),
             }
@@ -70,25 +81,29 @@ impl Headers {
     }
 
     pub(crate) fn contains(&self, name: &HeaderName) -> bool {
-        self.0.iter().any(|(known, _)| known == name)
+        self.0.iter().any(|known| known.name == *name)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&HeaderName, &Text)> {
-        self.0.iter().map(|(name, text)| (name, text))
+        self.0.iter().map(|header| (&header.name, &header.text))
     }
 
     pub(crate) fn variables(&self) -> impl Iterator<Item = &Variable> {
-        self.0.iter().flat_map(|(_, text)| text.variables())
+        self.0.iter().flat_map(|header| header.text.variables())
     }
 
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
-        self.0.iter().flat_map(|(_, text)| text.secrets())
+        self.0.iter().flat_map(|header| header.text.secrets())
     }
 
     /// A header with only one variable is left out where that is absent.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(self.0.len() + 4);
-        for (name, text) in &self.0 {
+        for Header { name, text, fixed } in &self.0 {
+            if let Some(value) = fixed {
+                headers.insert(name, value.clone());
+                continue;
+            }
             if let Some(variable) = text.only_variable()
                 && matches!(filling.value(variable).as_deref(), None | Some(Value::Null))
             {
@@ -132,6 +147,20 @@ fn is_sendable(part: &Part) -> bool {
         Part::Plain(plain) => HeaderValue::from_bytes(plain.as_bytes()).is_ok(),
         Part::Variable(_) | Part::Secret(_) => true,
     }
+}
+
+/// The scheme of a credential and what stands behind it: `Bearer` and the token.
+pub(crate) fn after_scheme(text: &str) -> Option<(&str, &str)> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let is_word = |text: &str| !text.is_empty() && text.bytes().all(is_part);
+    text.split_once(' ').filter(|(scheme, credential)| is_word(scheme) && !credential.trim().is_empty())
+}
+
+/// What an upstream may echo of a credential that is written out: without its scheme, and each cookie's value.
+pub(crate) fn credentials(text: &str) -> Vec<String> {
+    let whole = after_scheme(text).map_or(text, |(_, credential)| credential);
+    let values = text.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim()));
+    [whole].into_iter().chain(values).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Whether a header or a query field by this name usually holds a credential.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::mask::Mask;
 use haft_core::redact::Redactor;
-use haft_core::text::{CALLBACK_URL, Text};
+use haft_core::text::CALLBACK_URL;
 use haft_core::{BreakerKey, ConfigError, Effect, Kind, Message, Prepared, SecretRef, Violation};
 use haft_egress::{Destination, Egress, Hosts, ToolPolicy};
 use haft_query::Query;
@@ -15,10 +15,11 @@ use crate::auth::Auth;
 use crate::body::{self, JsonTemplate};
 use crate::config::Config;
 use crate::generic::BaseUrl;
-use crate::headers::{Headers, is_credential};
+use crate::headers::{Headers, credentials, is_credential};
+use crate::query::encode;
 use crate::response::Shape;
 use crate::schema;
-use crate::tool::{HttpTool, Rest, Target};
+use crate::tool::{HttpTool, QueryField, Rest, Target};
 use crate::url::UrlTemplate;
 
 haft_core::templates! {
@@ -71,7 +72,12 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
     };
     let (query_name, query) =
         if params_query.is_some() { ("params", params_query) } else { ("query", config.query.as_ref()) };
-    let query = query.map(|fields| JsonTemplate::parse_fields(fields, query_name, &mut violations));
+    let query = query.map(|fields| {
+        let fields = JsonTemplate::parse_fields(fields, query_name, &mut violations);
+        let field =
+            |(name, value): (String, JsonTemplate)| QueryField { encoded_name: encode(&name), name, value };
+        fields.into_iter().map(field).collect::<Vec<_>>()
+    });
     let body_name = if params_body.is_some() { "params" } else { "body" };
     let body = params_body.as_ref().or(config.body.as_ref());
     let body = body.map(|value| JsonTemplate::parse(value, body_name, &mut violations));
@@ -132,8 +138,9 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
     };
     tool.schema = schema_of(&tool);
     tool.secrets = secrets_of(&tool);
+    let literals = literals_of(&tool);
     if let Some(shape) = Arc::get_mut(&mut tool.shape) {
-        shape.literals = literals_of(&tool.headers, &tool.auth, &tool.query);
+        shape.literals = literals;
     }
     if tool.variables().any(|variable| variable.name == CALLBACK_URL) {
         violations.push(Violation::new(haft_core::error::ROOT, Message::new(&NO_CALLBACK)));
@@ -150,6 +157,12 @@ fn target(config: &Config, violations: &mut Vec<Violation>) -> Option<Target> {
             .ok();
     }
     // A base beside a path is only another way of writing one URL.
+    if let Some(base) = &config.base_url
+        && let Err(message) = BaseUrl::parse(base)
+    {
+        violations.push(Violation::new("baseUrl", message));
+        return None;
+    }
     let base = config.base_url.as_deref().unwrap_or_default().trim_end_matches('/');
     let url = format!("{base}{}", config.url.as_deref().unwrap_or_default());
     let url =
@@ -170,7 +183,7 @@ fn of_method(method: &Method) -> Effect {
 
 fn schema_of(tool: &HttpTool) -> Value {
     match &tool.target {
-        Target::Generic(_) => BaseUrl::schema(),
+        Target::Generic(_) => BaseUrl::schema(tool.other_variables()),
         Target::Template { url, .. } => schema::generate(url.path_variables(), tool.other_variables()),
     }
 }
@@ -180,7 +193,7 @@ fn secrets_of(tool: &HttpTool) -> Vec<SecretRef> {
         Target::Generic(_) => Vec::new(),
         Target::Template { url, .. } => url.secrets().collect(),
     };
-    let of_query = tool.query.iter().flat_map(|(_, value)| value.secrets());
+    let of_query = tool.query.iter().flat_map(|field| field.value.secrets());
     let of_body = tool.body.iter().flat_map(JsonTemplate::secrets);
     let all = of_url
         .into_iter()
@@ -195,22 +208,19 @@ fn secrets_of(tool: &HttpTool) -> Vec<SecretRef> {
 }
 
 /// Credentials that stand in the definition as they are: an upstream may echo them.
-fn literals_of(headers: &Headers, auth: &Auth, query: &[(String, JsonTemplate)]) -> Option<Mask> {
-    let mut literals = auth.literals();
-    for (_, text) in headers.iter().filter(|(name, _)| is_credential(name.as_str())) {
-        literals.extend(written(text));
+fn literals_of(tool: &HttpTool) -> Option<Mask> {
+    let mut literals = tool.auth.literals();
+    for (_, text) in tool.headers.iter().filter(|(name, _)| is_credential(name.as_str())) {
+        literals.extend(text.plain().into_iter().flat_map(credentials));
     }
-    for (_, value) in query.iter().filter(|(name, _)| is_credential(name)) {
-        if let JsonTemplate::Fixed(Value::String(text)) = value {
+    for field in tool.query.iter().filter(|field| is_credential(&field.name)) {
+        if let JsonTemplate::Fixed(Value::String(text)) = &field.value {
             literals.push(text.clone());
         }
     }
+    if let Target::Template { url, .. } = &tool.target {
+        literals.extend(url.literals());
+    }
     let mask = Mask::new(literals.iter().map(String::as_str));
     (!mask.is_empty()).then_some(mask)
-}
-
-/// A credential behind the word that says its scheme.
-fn written(text: &Text) -> Option<String> {
-    let plain = text.plain()?;
-    Some(plain.split_once(' ').map_or(plain, |(_, credential)| credential).to_owned())
 }

@@ -12,7 +12,6 @@ use haft_core::{CallError, ErrorKind, Message, SpaceId};
 use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
 use http::header::ACCEPT;
 use http::{HeaderValue, Method};
-use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use url::Url;
@@ -22,8 +21,8 @@ use crate::query::Pairs;
 
 haft_core::templates! {
     BAD_TOKEN_URL = "http.tokenUrl",
-        "must be an absolute http or https URL without a user name",
-        "必须是不含用户名的完整 http 或 https URL";
+        "must be an absolute http or https URL without user name, variables or secrets",
+        "必须是完整的 http 或 https URL，不含用户名、变量或密钥";
     REFUSED = "http.tokenRefused",
         "{host} gave no token: {status}; check the client id, the secret and the scope",
         "{host} 未返回令牌: {status}；请检查客户端 ID、密钥和 scope";
@@ -69,8 +68,9 @@ struct Key {
 
 /// A token as it is used: with what takes it out of answers.
 pub(crate) struct Token {
-    pub(crate) value: SecretString,
-    pub(crate) mask: Mask,
+    /// As it is sent.
+    pub(crate) header: HeaderValue,
+    pub(crate) mask: Arc<Mask>,
     until: Instant,
 }
 
@@ -171,13 +171,15 @@ impl ClientCredentials {
         let mut request = self.request.clone();
         request.body = form.into_text().into();
         let (space, policy) = (key.space, self.policy.clone());
+        let mask = Mask::new([key.client_secret.as_str()]);
         async move {
             let asked = Instant::now();
             let limits = Limits { deadline: asked + FETCH, bytes: TOKEN_BYTES };
             let answer = egress.send(Policy::Tool(space, &policy), request, limits).await;
             // No token, no request: the tool itself has certainly done nothing.
             let answer = answer.map_err(CallError::that_did_nothing)?;
-            read(&answer, asked).map(Arc::new)
+            // An issuer may say what it was sent.
+            read(&answer, asked).map(Arc::new).map_err(|error| error.masked(&mask))
         }
     }
 }
@@ -201,9 +203,14 @@ fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let is_bearer =
         body.get("token_type").and_then(Value::as_str).is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+    let bearer = |value: &str| {
+        let mut header = HeaderValue::from_str(&format!("Bearer {value}")).ok()?;
+        header.set_sensitive(true);
+        Some(header)
+    };
     let value =
         body.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty() && is_bearer);
-    let Some(value) = value else {
+    let Some((value, header)) = value.and_then(|value| Some((value, bearer(value)?))) else {
         let message = Message::new(&NOT_A_TOKEN).with("host", host);
         return Err(CallError::new(ErrorKind::Authentication, message).that_did_nothing());
     };
@@ -215,17 +222,8 @@ fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
     let life = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(DEFAULT_LIFE);
     let life = life.min(LONGEST_LIFE);
     Ok(Token {
-        mask: Mask::new([value]),
-        value: SecretString::from(value),
+        mask: Arc::new(Mask::new([value])),
+        header,
         until: asked + life.saturating_sub(MARGIN).max(life / 2),
     })
-}
-
-impl Token {
-    /// The header's value.
-    pub(crate) fn header(&self) -> Option<HeaderValue> {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.value.expose_secret())).ok()?;
-        value.set_sensitive(true);
-        Some(value)
-    }
 }

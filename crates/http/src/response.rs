@@ -1,5 +1,8 @@
 //! What an answer becomes: JSON as it is, text, base64; redacted, filtered, or an error with its body kept.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use encoding_rs::Encoding;
@@ -36,11 +39,19 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The tool's result, or the error that the answer is.
-    pub(crate) fn read(&self, answer: &Answer, now: Timestamp) -> Result<Value, CallError> {
+    /// The tool's result, or the error that the answer is. What `masks` know is in neither.
+    pub(crate) fn read(
+        &self,
+        answer: &Answer,
+        masks: &[Arc<Mask>],
+        now: Timestamp,
+    ) -> Result<Value, CallError> {
         let mut content = content(answer);
-        if let Some(mask) = self.literals.as_ref().filter(|mask| mask.may_be_in(&answer.body)) {
-            mask.value(&mut content.value);
+        for mask in self.literals.iter().chain(masks.iter().map(Arc::as_ref)) {
+            // In what was written in another charset nothing can be found before it is decoded.
+            if content.is_recoded || mask.may_be_in(&answer.body) {
+                mask.value(&mut content.value);
+            }
         }
         if !self.redact.is_empty() && content.kind != Kind::Binary {
             self.redact(&mut content);
@@ -51,7 +62,7 @@ impl Shape {
                 body => error.detail("body", body),
             });
         }
-        let Content { value, kind } = content;
+        let Content { value, kind, .. } = content;
         match (&self.filter, kind) {
             (Some(filter), Kind::Json) => filter.run(&value, MOST).map_err(|reason| {
                 let message = Message::new(&FILTER_FAILED).with_messages("reason", vec![reason]);
@@ -60,7 +71,7 @@ impl Shape {
             (_, Kind::Json) => Ok(value),
             (_, Kind::Text) => Ok(json!({"data": value})),
             (_, Kind::Binary) => {
-                let kind = media_type(answer).unwrap_or_else(|| "application/octet-stream".to_owned());
+                let kind = media_type(answer).unwrap_or("application/octet-stream");
                 Ok(json!({"data": value, "contentType": kind, "encoding": "base64"}))
             }
         }
@@ -92,6 +103,8 @@ impl Shape {
 struct Content {
     value: Value,
     kind: Kind,
+    /// Its bytes were not UTF-8.
+    is_recoded: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,28 +127,34 @@ fn content(answer: &Answer) -> Content {
         || charset.is_some();
     let is_binary_type = ["image/", "audio/", "video/", "font/"].iter().any(|start| media.starts_with(start));
     let body = &answer.body;
+    if body.is_empty() {
+        return Content { value: "".into(), kind: Kind::Text, is_recoded: false };
+    }
     let is_utf8 = || std::str::from_utf8(body).is_ok() && !body.contains(&0);
     if !is_text_type && (is_binary_type || !is_utf8()) {
-        return Content { value: STANDARD.encode(body).into(), kind: Kind::Binary };
+        return Content { value: STANDARD.encode(body).into(), kind: Kind::Binary, is_recoded: false };
     }
-    let (text, ..) = charset.unwrap_or(encoding_rs::UTF_8).decode(body);
+    let (text, used, _) = charset.unwrap_or(encoding_rs::UTF_8).decode(body);
+    let is_recoded = used != encoding_rs::UTF_8;
     // A number or a word alone is JSON only where somebody says so.
     let may_be_json = says_json || media.is_empty() || text.trim_start().starts_with(['{', '[']);
     match serde_json::from_str(&text) {
-        Ok(value) if may_be_json => Content { value, kind: Kind::Json },
-        Ok(_) | Err(_) => Content { value: text.into_owned().into(), kind: Kind::Text },
+        Ok(value) if may_be_json => Content { value, kind: Kind::Json, is_recoded },
+        Ok(_) | Err(_) => Content { value: text.into_owned().into(), kind: Kind::Text, is_recoded },
     }
 }
 
-fn media_type(answer: &Answer) -> Option<String> {
-    answer.headers.get(CONTENT_TYPE)?.to_str().ok().map(str::to_owned)
+fn media_type(answer: &Answer) -> Option<&str> {
+    answer.headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
 /// The media type in lower case, and the charset when one is named that we know.
-fn declared(answer: &Answer) -> (String, Option<&'static Encoding>) {
-    let Some(header) = media_type(answer) else { return (String::new(), None) };
+fn declared(answer: &Answer) -> (Cow<'_, str>, Option<&'static Encoding>) {
+    let Some(header) = media_type(answer) else { return (Cow::Borrowed(""), None) };
     let mut parts = header.split(';');
-    let media = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media = parts.next().unwrap_or_default().trim();
+    let is_upper = media.bytes().any(|byte| byte.is_ascii_uppercase());
+    let media = if is_upper { Cow::Owned(media.to_ascii_lowercase()) } else { Cow::Borrowed(media) };
     let charset = parts.find_map(|part| {
         let (name, value) = part.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']);

@@ -1,40 +1,44 @@
 //! The argument schema of a tool that has none: made from its placeholders, for every door alike.
 
 use haft_core::text::Variable;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Makes a schema from variables in order of first appearance; those of the path are required.
 pub(crate) fn generate<'a>(
     path: impl Iterator<Item = &'a Variable>,
     others: impl Iterator<Item = &'a Variable>,
 ) -> Value {
-    let mut seen: Vec<Seen<'a>> = Vec::new();
-    let all = path.map(|variable| (variable, true)).chain(others.map(|variable| (variable, false)));
-    for (variable, is_required) in all.filter(|(variable, _)| !variable.is_reserved()) {
-        let step = variable.steps.first().map(String::as_str);
-        match seen.iter_mut().find(|known| known.name == variable.name) {
-            Some(known) => {
-                known.required |= is_required;
-                known.steps.push(step);
-            }
-            None => seen.push(Seen { name: &variable.name, required: is_required, steps: vec![step] }),
+    let path: Vec<&Variable> = path.collect();
+    let mut required: Vec<&str> = Vec::new();
+    for variable in path.iter().filter(|variable| !variable.is_reserved()) {
+        if !required.contains(&variable.name.as_str()) {
+            required.push(&variable.name);
         }
     }
-    let properties: Map<String, Value> = seen
-        .iter()
-        .map(|seen| {
-            let about = format!("Parameter: {}", seen.name);
-            (seen.name.to_owned(), json!({"type": seen.kind(), "description": about}))
-        })
-        .collect();
-    let required: Vec<&str> = seen.iter().filter(|seen| seen.required).map(|seen| seen.name).collect();
+    let properties = properties(path.iter().copied().chain(others));
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+/// One property for each argument that variables name.
+pub(crate) fn properties<'a>(variables: impl Iterator<Item = &'a Variable>) -> Value {
+    let mut seen: Vec<Seen<'a>> = Vec::new();
+    for variable in variables.filter(|variable| !variable.is_reserved()) {
+        let step = variable.steps.first().map(String::as_str);
+        match seen.iter_mut().find(|known| known.name == variable.name) {
+            Some(known) => known.steps.push(step),
+            None => seen.push(Seen { name: &variable.name, steps: vec![step] }),
+        }
+    }
+    let property = |seen: &Seen<'_>| {
+        let about = format!("Parameter: {}", seen.name);
+        (seen.name.to_owned(), json!({"type": seen.kind(), "description": about}))
+    };
+    Value::Object(seen.iter().map(property).collect())
 }
 
 /// One argument, and what is looked for inside it.
 struct Seen<'a> {
     name: &'a str,
-    required: bool,
     steps: Vec<Option<&'a str>>,
 }
 

@@ -1,25 +1,27 @@
 //! One tool, ready: builds its request, sends it through the guard, reads the answer.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use haft_core::mask::{MASKED, Mask};
 use haft_core::text::Variable;
 use haft_core::{
-    Arguments, BoxFuture, BreakerKey, CallContext, CallError, Effect, ErrorKind, Prepared, SecretRef,
-    ToolOutput,
+    Arguments, BoxFuture, BreakerKey, CallContext, CallError, Effect, ErrorKind, Message, Prepared,
+    SecretRef, ToolOutput, Violation,
 };
 use haft_egress::{Answer, Destination, Egress, Limits, Policy, Request, ToolPolicy};
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::auth::Auth;
-use crate::body::{JsonTemplate, encode};
+use crate::body::{JsonTemplate, NOT_A_FORM, encode};
 use crate::config::BodyType;
 use crate::fill::{Filling, as_text};
 use crate::generic::BaseUrl;
-use crate::headers::{Headers, is_credential};
+use crate::headers::{Headers, after_scheme, is_credential};
 use crate::query::{Pairs, append};
 use crate::response::Shape;
 use crate::url::UrlTemplate;
@@ -60,6 +62,13 @@ pub(crate) enum Rest {
     Body,
 }
 
+/// One field of the query.
+pub(crate) struct QueryField {
+    pub(crate) name: String,
+    pub(crate) encoded_name: String,
+    pub(crate) value: JsonTemplate,
+}
+
 pub(crate) struct HttpTool {
     pub(crate) egress: Egress,
     pub(crate) policy: ToolPolicy,
@@ -67,7 +76,7 @@ pub(crate) struct HttpTool {
     pub(crate) to: Destination,
     pub(crate) headers: Headers,
     pub(crate) auth: Auth,
-    pub(crate) query: Vec<(String, JsonTemplate)>,
+    pub(crate) query: Vec<QueryField>,
     pub(crate) body: Option<JsonTemplate>,
     pub(crate) body_type: BodyType,
     pub(crate) rest: Rest,
@@ -96,7 +105,7 @@ impl HttpTool {
             Target::Template { url, .. } => Some(url.query_variables()),
             Target::Generic(_) => None,
         };
-        let of_query = self.query.iter().flat_map(|(_, value)| value.variables());
+        let of_query = self.query.iter().flat_map(|field| field.value.variables());
         let of_body = self.body.iter().flat_map(JsonTemplate::variables);
         of_url.into_iter().flatten().chain(of_query).chain(of_body).chain(self.headers.variables())
     }
@@ -109,7 +118,7 @@ impl HttpTool {
         of_path.into_iter().flatten().chain(self.other_variables())
     }
 
-    fn build(&self, filling: &mut Filling<'_>) -> Built {
+    fn build<'a>(&'a self, filling: &mut Filling<'a>) -> Built {
         let (method, mut path) = match &self.target {
             Target::Template { url, method } => (method.clone(), url.fill(filling)),
             Target::Generic(base) => {
@@ -118,9 +127,9 @@ impl HttpTool {
             }
         };
         let mut pairs = Pairs::default();
-        for (name, template) in &self.query {
-            if let Some(value) = template.fill(filling) {
-                pairs.push_value(&crate::query::encode(name), &value);
+        for field in &self.query {
+            if let Some(value) = field.value.fill(filling) {
+                pairs.push_value(&field.encoded_name, &value);
             }
         }
         let mut headers = self.headers.fill(filling);
@@ -128,7 +137,7 @@ impl HttpTool {
             (Target::Generic(_), ..) => {
                 filling.arguments().get("body").filter(|body| !body.is_null()).cloned()
             }
-            (Target::Template { .. }, Some(body), _) => body.fill(filling),
+            (Target::Template { .. }, Some(body), _) => body.fill(filling).map(Cow::into_owned),
             (Target::Template { .. }, None, Rest::Body) => {
                 Some(Value::Object(self.left_over(filling.arguments())))
             }
@@ -138,6 +147,9 @@ impl HttpTool {
             }
             (Target::Template { .. }, None, Rest::Nowhere) => None,
         };
+        if self.body_type == BodyType::Form && body.as_ref().is_some_and(|body| !body.is_object()) {
+            filling.violate(Violation::new(self.body_argument(), Message::new(&NOT_A_FORM)));
+        }
         self.auth.fill(filling, &mut headers, &mut pairs);
         append(&mut path, &pairs);
         if !matches!(method, Method::GET | Method::HEAD)
@@ -147,6 +159,12 @@ impl HttpTool {
             headers.insert(IDEMPOTENCY_KEY, key);
         }
         Built { method, path, headers, body }
+    }
+
+    /// The argument that the whole body is.
+    fn body_argument(&self) -> String {
+        let whole = self.body.as_ref().and_then(JsonTemplate::only_variable);
+        whole.map_or_else(|| "body".to_owned(), ToString::to_string)
     }
 
     /// Arguments that no placeholder takes.
@@ -169,48 +187,40 @@ impl HttpTool {
     }
 
     fn shown_url(&self, path: &str) -> String {
-        format!("{}{path}", self.to.url().as_str().trim_end_matches('/'))
+        format!("{}{}", self.to.url().as_str().trim_end_matches('/'), readable(path))
     }
 
     async fn call(&self, arguments: &Arguments, context: &CallContext) -> Result<Value, CallError> {
         let mut filling = Filling::to_send(arguments.as_value(), context);
         let built = self.build(&mut filling);
+        filling.check()?;
+        let mut request = self.request(built)?;
+        let mut masks: Vec<Arc<Mask>> = context.mask().cloned().into_iter().collect();
         let token = match &self.auth {
-            Auth::ClientCredentials(oauth) => Some((oauth, oauth.token(&self.egress, &mut filling).await?)),
+            Auth::ClientCredentials(client) => {
+                let token = client.token(&self.egress, &mut filling).await?;
+                request.headers.insert(AUTHORIZATION, token.header.clone());
+                masks.push(token.mask.clone());
+                Some((client, token))
+            }
             Auth::None | Auth::Header { .. } | Auth::Basic { .. } | Auth::Query { .. } => None,
         };
-        filling.finish()?;
-        let mut request = self.request(built)?;
-        if let Some(value) = token.as_ref().and_then(|(_, token)| token.header()) {
-            request.headers.insert(AUTHORIZATION, value);
-        }
+        // The engine ends the attempt at its own time; this is the end of the whole call.
         let limits = Limits { deadline: context.deadline().into(), bytes: self.limit };
         let answer = self.egress.send(Policy::Tool(context.space(), &self.policy), request, limits).await?;
-        if answer.status == http::StatusCode::UNAUTHORIZED
-            && let Some((oauth, token)) = &token
-        {
-            oauth.forget(token);
+        if let (StatusCode::UNAUTHORIZED, Some((client, token))) = (answer.status, &token) {
+            client.forget(token);
         }
-        let outcome = self.read(answer).await;
-        match token {
-            None => outcome,
-            Some((_, token)) => match outcome {
-                Ok(mut value) => {
-                    token.mask.value(&mut value);
-                    Ok(value)
-                }
-                Err(error) => Err(error.masked(&token.mask)),
-            },
-        }
+        self.read(answer, masks).await
     }
 
-    async fn read(&self, answer: Answer) -> Result<Value, CallError> {
+    async fn read(&self, answer: Answer, masks: Vec<Arc<Mask>>) -> Result<Value, CallError> {
         let now = Timestamp::now();
         if answer.body.len() <= HEAVY {
-            return self.shape.read(&answer, now);
+            return self.shape.read(&answer, &masks, now);
         }
         let shape = self.shape.clone();
-        let work = tokio::task::spawn_blocking(move || shape.read(&answer, now));
+        let work = tokio::task::spawn_blocking(move || shape.read(&answer, &masks, now));
         match work.await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -243,7 +253,7 @@ impl Prepared for HttpTool {
     fn preview(&self, arguments: &Arguments, context: &CallContext) -> Result<Option<Value>, CallError> {
         let mut filling = Filling::to_show(arguments.as_value(), context);
         let built = self.build(&mut filling);
-        filling.finish()?;
+        filling.check()?;
         let mut headers = Map::new();
         for (name, value) in &built.headers {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -258,8 +268,8 @@ impl Prepared for HttpTool {
             }
             shown["body"] = match self.body_type {
                 BodyType::Json => body.clone(),
-                BodyType::Form => String::from_utf8_lossy(&bytes).into(),
-                BodyType::Text => as_text(body).into(),
+                BodyType::Form => readable(&String::from_utf8_lossy(&bytes)).into(),
+                BodyType::Text => as_text(body).into_owned().into(),
             };
         }
         if let Some(mask) = &self.shape.literals {
@@ -277,13 +287,18 @@ impl Prepared for HttpTool {
     }
 }
 
+/// Encoded text in which the names of secrets can still be read.
+fn readable(encoded: &str) -> String {
+    encoded.replace("secret%3A%2F%2Fme%2F", "secret://me/").replace("secret%3A%2F%2F", "secret://")
+}
+
 /// A header as a dry run shows it: a credential that is written out is masked, a secret's name is not.
 fn shown(name: &HeaderName, text: String) -> String {
     if !is_credential(name.as_str()) || text.contains(haft_core::secret::SCHEME) {
         return text;
     }
-    match text.split_once(' ') {
-        Some((scheme, _)) => format!("{scheme} {}", haft_core::mask::MASKED),
-        None => haft_core::mask::MASKED.to_owned(),
+    match after_scheme(&text) {
+        Some((scheme, _)) => format!("{scheme} {MASKED}"),
+        None => MASKED.to_owned(),
     }
 }

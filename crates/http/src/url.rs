@@ -4,11 +4,12 @@
 
 use haft_core::text::{Part, Text, Variable};
 use haft_core::{Message, SecretRef};
-use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 use url::Url;
 
 use crate::fill::{DOTS_IN_PATH, EMPTY_IN_PATH, Filling, NEEDED_IN_PATH, NEEDED_IN_TEXT};
+use crate::headers::is_credential;
 use crate::query::{Pairs, append};
 
 haft_core::templates! {
@@ -73,6 +74,9 @@ impl UrlTemplate {
         for part in text.parts() {
             let Part::Plain(plain) = part else {
                 match place {
+                    Place::Origin if origin.contains('/') && !origin.contains("://") => {
+                        return Err(Message::new(&NOT_ABSOLUTE));
+                    }
                     Place::Origin => {
                         let shown = shown(part);
                         return Err(Message::new(&VARIABLE_IN_HOST).with("variable", shown));
@@ -146,6 +150,15 @@ impl UrlTemplate {
 
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
         self.query.iter().flat_map(|(name, value)| name.secrets().chain(value.iter().flat_map(Text::secrets)))
+    }
+
+    /// Credentials that the query holds as they are.
+    pub(crate) fn literals(&self) -> Vec<String> {
+        let written = |(name, value): &(Text, Option<Text>)| {
+            let value = value.as_ref()?.plain()?;
+            is_credential(name.plain()?).then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
+        };
+        self.query.iter().filter_map(written).collect()
     }
 
     /// What stands behind the origin, up to and with the pairs written there.
@@ -230,7 +243,7 @@ fn fill_encoded(text: &Text, filling: &mut Filling<'_>) -> String {
                 filled.push_str(&filling.secret(secret));
                 continue;
             }
-            Part::Secret(secret) => filling.secret(secret),
+            Part::Secret(secret) => filling.secret(secret).into(),
         };
         filled.extend(utf8_percent_encode(&value, VALUE));
     }

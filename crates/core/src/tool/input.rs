@@ -167,7 +167,8 @@ fn merge_config(fields: &mut Map<String, Value>, flat: Map<String, Value>, viola
 /// Fills in what follows from the rest: the kind, the category, the times.
 fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
     let config = fields.get("config").and_then(Value::as_object);
-    let has_url = config.is_some_and(|config| config.contains_key("url") || config.contains_key("baseUrl"));
+    let is_url = |name: &String| matches!(camel_case(name).as_str(), "url" | "baseUrl");
+    let has_url = config.is_some_and(|config| config.keys().any(is_url));
     let inner_timeout = config.and_then(|config| config.get("security")?.get("timeout")).cloned();
 
     match fields.get_mut("type") {

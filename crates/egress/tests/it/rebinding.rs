@@ -109,7 +109,8 @@ async fn a_kept_connection_is_not_looked_up_again_and_a_new_one_is() {
 
 #[tokio::test]
 async fn a_name_without_an_address_did_nothing() {
-    let cases: [(&str, fn() -> io::Result<Vec<IpAddr>>); 2] = [
+    type Answers = fn() -> io::Result<Vec<IpAddr>>;
+    let cases: [(&str, Answers); 2] = [
         ("it has no address", || Ok(Vec::new())),
         ("no such host is known", || Err(io::Error::other("no such host is known"))),
     ];

@@ -1,0 +1,20 @@
+//! HTTP tools through the engine, against servers on loopback.
+#![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
+
+mod auth;
+mod bodies;
+mod dry_runs;
+mod generic;
+mod headers;
+mod idempotency;
+mod oauth;
+mod oauth_failures;
+mod path;
+mod query;
+mod responses;
+mod saved;
+mod saved_auth;
+mod schema;
+mod spellings;
+mod statuses;
+mod support;

@@ -1,0 +1,204 @@
+//! Spellings that mean the same: snake_case, lower case, aliases, the flat form.
+
+use haft_testkit::json_reply;
+use serde_json::{Value, json};
+
+use crate::support::{Made, Stage, defined, open, with, wrong};
+
+/// What a call did, for comparison.
+fn deeds(made: &Made) -> Value {
+    let requests: Vec<Value> = made
+        .seen
+        .iter()
+        .map(|seen| {
+            let header = |name| seen.header(name).map(str::to_owned);
+            json!({
+                "method": seen.method, "target": seen.target, "body": seen.text(),
+                "contentType": header("content-type"), "authorization": header("authorization"),
+            })
+        })
+        .collect();
+    let error = made.result.error().map(ToString::to_string);
+    json!({"requests": requests, "data": made.result.data(), "error": error})
+}
+
+#[tokio::test]
+async fn snake_case_does_what_camel_case_does() {
+    let answer =
+        json!({"items": [{"id": 1, "mail": "ada@example.com"}], "access_token": "t", "token_type": "bearer"});
+    let stage = Stage::answering(&[], move |_| json_reply(200, &answer)).await;
+    let base = stage.up.url("/v1");
+    let token = stage.up.url("/token");
+    for (case, camel, snake) in [
+        (
+            "bodyType",
+            json!({"url": "/x", "baseUrl": base, "method": "POST", "bodyType": "form", "body": {"user_name": "{{n}}"}}),
+            json!({"url": "/x", "base_url": base, "method": "post", "body_type": "FORM", "body": {"user_name": "{{n}}"}}),
+        ),
+        (
+            "responseFilter",
+            json!({"url": "/x", "baseUrl": base, "params": {}, "responseFilter": "items[0].id"}),
+            json!({"url": "/x", "base_url": base, "params": {}, "response_filter": "items[0].id"}),
+        ),
+        (
+            "sendDefaults",
+            json!({"url": "/x", "baseUrl": base, "params": {"n": "{{n}}", "d": "{{d}}"}, "sendDefaults": false}),
+            json!({"url": "/x", "base_url": base, "params": {"n": "{{n}}", "d": "{{d}}"}, "send_defaults": false}),
+        ),
+        (
+            "maxResponseSize",
+            json!({"url": "/x", "baseUrl": base, "params": {}, "security": {"maxResponseSize": 5}}),
+            json!({"url": "/x", "base_url": base, "params": {}, "security": {"max_response_size": 5}}),
+        ),
+        (
+            "allowedDomains",
+            json!({"url": "/x", "baseUrl": base, "params": {}, "security": {"allowedDomains": ["other.example"]}}),
+            json!({"url": "/x", "base_url": base, "params": {}, "security": {"allowed_domains": ["other.example"]}}),
+        ),
+        (
+            "oauth2ClientCredentials",
+            json!({"url": "/x", "baseUrl": base, "params": {}, "auth": {
+                "type": "oauth2ClientCredentials", "tokenUrl": token, "clientId": "i", "clientSecret": "s3cret", "scope": "a b",
+            }}),
+            json!({"url": "/x", "base_url": base, "params": {}, "auth": {
+                "type": "oauth2_client_credentials", "token_url": token, "client_id": "i", "client_secret": "s3cret", "scope": ["a", "b"],
+            }}),
+        ),
+        (
+            "apiKey",
+            json!({"url": "/x", "baseUrl": base, "params": {}, "auth": {"type": "apiKey", "in": "query", "name": "k", "value": "v1"}}),
+            json!({"url": "/x", "base_url": base, "params": {}, "auth": {"type": "api_key", "in": "query", "name": "k", "value": "v1"}}),
+        ),
+    ] {
+        let schema =
+            json!({"inputSchema": {"type": "object", "properties": {"d": {"default": "by default"}}}});
+        let arguments = json!({"n": "Ada"});
+        let first = stage.made_by(with(defined(camel), schema.clone()), arguments.clone()).await;
+        let second = stage.made_by(with(defined(snake), schema), arguments).await;
+        assert_eq!(deeds(&first), deeds(&second), "{case}");
+        // Each of them did something that shows: a field that is ignored would not.
+        let shown = deeds(&first).to_string();
+        let proof = match case {
+            "bodyType" => "user_name=Ada",
+            "responseFilter" => "\"data\":1,",
+            "sendDefaults" => "/v1/x?n=Ada\"",
+            "maxResponseSize" => "limit 5 bytes",
+            "allowedDomains" => "Domain not allowed: 127.0.0.1. Allowed: other.example",
+            "oauth2ClientCredentials" => "scope=a%20b",
+            _ => "/v1/x?k=v1",
+        };
+        assert!(shown.contains(proof), "{case}: {proof} is not in {shown}");
+    }
+}
+
+#[tokio::test]
+async fn names_inside_values_are_not_respelled() {
+    let stage = Stage::new().await;
+    let config = json!({
+        "method": "POST",
+        "headers": {"X_Under_Score": "1"},
+        "query": {"page_size": "{{page_size}}"},
+        "body": {"first_name": {"in_here": "{{page_size}}"}},
+    });
+    let made = stage.made(stage.at("/n", config), json!({"page_size": 2})).await;
+    let seen = made.only("names");
+    assert_eq!(seen.target, "/n?page_size=2", "the query");
+    assert_eq!(seen.header("x_under_score"), Some("1"), "the header");
+    assert_eq!(seen.text(), r#"{"first_name":{"in_here":2}}"#, "the body");
+}
+
+#[tokio::test]
+async fn other_words_are_accepted() {
+    let stage = Stage::new().await;
+    let url = stage.up.url("/w");
+    for (case, definition, method) in [
+        ("rest", json!({"name": "t", "description": "d", "type": "rest", "config": {"url": url}}), "GET"),
+        ("REST", json!({"name": "t", "description": "d", "type": "REST", "config": {"url": url}}), "GET"),
+        ("Http", json!({"name": "t", "description": "d", "type": "Http", "config": {"url": url}}), "GET"),
+        ("no type", json!({"name": "t", "description": "d", "config": {"url": url}}), "GET"),
+        ("endpoint", json!({"name": "t", "description": "d", "config": {"endpoint": url}}), "GET"),
+        ("flat", json!({"name": "t", "description": "d", "endpoint": url, "method": "put"}), "PUT"),
+        (
+            "metadata",
+            json!({"name": "t", "description": "d", "metadata": {"url": url, "method": "Patch"}}),
+            "PATCH",
+        ),
+        (
+            "the same twice",
+            json!({"name": "t", "description": "d", "url": url, "config": {"url": url}}),
+            "GET",
+        ),
+        ("auth none", json!({"name": "t", "description": "d", "url": url, "auth": "none"}), "GET"),
+        ("auth None", json!({"name": "t", "description": "d", "url": url, "auth": {"type": "None"}}), "GET"),
+        ("auth null", json!({"name": "t", "description": "d", "url": url, "auth": null}), "GET"),
+        (
+            "nulls",
+            json!({"name": "t", "description": "d", "config": {"url": url, "params": null, "security": null}}),
+            "GET",
+        ),
+        ("blanks", json!({"name": "t", "description": "d", "url": format!(" {url}\n")}), "GET"),
+        ("HTTP://", json!({"name": "t", "description": "d", "url": url.replace("http", "HTTP")}), "GET"),
+    ] {
+        let made = stage.made_by(definition, json!({})).await;
+        let seen = made.only(case);
+        assert_eq!((seen.method.as_str(), seen.target.as_str()), (method, "/w"), "{case}");
+        assert_eq!(seen.header("authorization"), None, "{case}");
+        let kept = stage.tools.get("t").expect("the tool");
+        assert_eq!(kept.spec.kind.as_str(), "http", "{case}: the kind");
+    }
+}
+
+#[tokio::test]
+async fn a_base_url_in_snake_case_says_the_kind_too() {
+    let stage = Stage::new().await;
+    let definition = json!({"name": "t", "description": "d", "config": {"base_url": stage.up.url("/v1")}});
+    let told = wrong(&stage.tools, definition);
+    assert!(told.is_empty(), "base_url without a type: {told:?}");
+}
+
+#[tokio::test]
+async fn a_timeout_within_security_is_the_tools_own() {
+    let stage = Stage::new().await;
+    stage.register(&open(stage.at("/w", json!({"security": {"timeout": 1234}}))));
+    let kept = stage.tools.get("t").expect("the tool");
+    assert_eq!(kept.spec.timeout, 1234, "milliseconds");
+}
+
+#[tokio::test]
+async fn the_same_field_twice_with_different_values_is_refused() {
+    let stage = Stage::new().await;
+    let (url, other) = ("https://a.example/", "https://b.example/");
+    for (case, fields, path) in [
+        ("flat and config", json!({"url": url, "config": {"url": other}}), "url"),
+        ("endpoint and url", json!({"url": url, "endpoint": other}), "endpoint"),
+        ("within config", json!({"config": {"url": url, "endpoint": other}}), "config.endpoint"),
+        ("method", json!({"method": "GET", "config": {"url": url, "method": "POST"}}), "method"),
+    ] {
+        let definition = with(json!({"name": "t", "description": "d", "type": "http"}), fields);
+        let told = wrong(&stage.tools, definition);
+        assert!(
+            told.iter().any(|(at, words)| at == path && words.contains("is also given as")),
+            "{case}: {told:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn two_spellings_of_one_field_with_different_values_are_refused() {
+    let stage = Stage::new().await;
+    let url = "https://a.example/";
+    for (case, config) in [
+        ("bodyType", json!({"url": url, "method": "POST", "bodyType": "json", "body_type": "form"})),
+        ("baseUrl", json!({"baseUrl": url, "base_url": "https://b.example/"})),
+        ("maxResponseSize", json!({"url": url, "security": {"maxResponseSize": 5, "max_response_size": 6}})),
+        (
+            "clientId",
+            json!({"url": url, "auth": {
+                "type": "oauth2ClientCredentials", "tokenUrl": url, "clientSecret": "s", "clientId": "a", "client_id": "b",
+            }}),
+        ),
+    ] {
+        let told = wrong(&stage.tools, defined(config));
+        assert!(!told.is_empty(), "{case}: one of two values is silently dropped");
+    }
+}

@@ -1,0 +1,142 @@
+//! What an upstream's status means, how long it asks to wait, and where a tool may not go at all.
+
+use std::net::TcpListener;
+
+use haft_engine::{ErrorKind, Locale};
+use haft_testkit::reply;
+use serde_json::{Value, json};
+
+use crate::support::{Stage, Told, open, with};
+
+#[tokio::test]
+async fn every_status_is_an_error_of_its_kind_or_none() {
+    let told = Told::new().await;
+    for (status, kind, message) in [
+        (
+            400,
+            ErrorKind::Validation,
+            "127.0.0.1 refused the request: 400 Bad Request; its answer in details.body says why",
+        ),
+        (
+            422,
+            ErrorKind::Validation,
+            "127.0.0.1 refused the request: 422 Unprocessable Entity; its answer in details.body says why",
+        ),
+        (
+            401,
+            ErrorKind::Authentication,
+            "127.0.0.1 does not know who calls: 401 Unauthorized; check the tool's auth or headers",
+        ),
+        (403, ErrorKind::Permission, "127.0.0.1 does not allow this: 403 Forbidden"),
+        (404, ErrorKind::NotFound, "127.0.0.1 has nothing there: 404 Not Found"),
+        (408, ErrorKind::Timeout, "127.0.0.1 gave up waiting: 408 Request Timeout"),
+        (
+            429,
+            ErrorKind::RateLimit,
+            "127.0.0.1 is called too often: 429 Too Many Requests; wait before trying again",
+        ),
+        (500, ErrorKind::Server, "127.0.0.1 failed: 500 Internal Server Error"),
+        (502, ErrorKind::Server, "127.0.0.1 failed: 502 Bad Gateway"),
+        (503, ErrorKind::Server, "127.0.0.1 failed: 503 Service Unavailable"),
+        (504, ErrorKind::Server, "127.0.0.1 failed: 504 Gateway Timeout"),
+        (402, ErrorKind::Execution, "127.0.0.1 answered 402 Payment Required, which is no success"),
+        (405, ErrorKind::Execution, "127.0.0.1 answered 405 Method Not Allowed, which is no success"),
+        (409, ErrorKind::Execution, "127.0.0.1 answered 409 Conflict, which is no success"),
+        (418, ErrorKind::Execution, "127.0.0.1 answered 418 I'm a teapot, which is no success"),
+        (300, ErrorKind::Execution, "127.0.0.1 answered 300 Multiple Choices, which is no success"),
+        (302, ErrorKind::Execution, "127.0.0.1 answered 302 Found, which is no success"),
+    ] {
+        let case = status.to_string();
+        let made = told.read(json!({}), status, "application/json", r#"{"why": "because"}"#).await;
+        assert_eq!(made.failed(&case), (kind, message.to_owned()), "{case}");
+        assert_eq!(made.result.attempts, 1, "{case}: attempts");
+        let details = made.error(&case).details(Locale::En);
+        assert_eq!(details["status"], status, "{case}: the status");
+        assert_eq!(details["body"], r#"{"why":"because"}"#, "{case}: the body");
+    }
+    for status in [200, 201, 202, 203, 206, 226] {
+        let made = told.read(json!({}), status, "application/json", r#"{"a": 1}"#).await;
+        assert_eq!(made.data(&status.to_string()), &json!({"a": 1}), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_without_a_body_has_none_in_its_details() {
+    let told = Told::new().await;
+    let made = told.read(json!({}), 404, "", "").await;
+    let details = made.error("404").details(Locale::En);
+    assert_eq!(Value::Object(details), json!({"status": 404}), "404");
+}
+
+#[tokio::test]
+async fn a_pause_that_the_upstream_asks_for_is_kept() {
+    for (status, header, pause) in [
+        (429, "2", json!(2000)),
+        (503, "0.5", json!(500)),
+        (500, " 7 ", json!(7000)),
+        (429, "999999999", json!(86_400_000)),
+        (429, "Fri, 31 Dec 2100 23:59:59 GMT", json!(86_400_000)),
+        (429, "Wed, 21 Oct 2015 07:28:00 GMT", json!(0)),
+        (429, "soon", Value::Null),
+        (429, "-5", Value::Null),
+        (429, "NaN", Value::Null),
+        (429, "", Value::Null),
+        (404, "2", Value::Null),
+    ] {
+        let case = format!("{status} {header:?}");
+        let stage = Stage::answering(&[], move |_| reply(status, &[("retry-after", header)], "")).await;
+        let definition = with(open(stage.at("/r", json!({}))), json!({"retryCount": 0}));
+        let made = stage.made_by(definition, json!({})).await;
+        let details = made.error(&case).details(Locale::En);
+        let kept = details.get("retryAfterMs").cloned().unwrap_or_default();
+        assert_eq!(kept, pause, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_pause_longer_than_the_whole_call_is_not_waited_for() {
+    let stage = Stage::answering(&[], |_| reply(503, &[("retry-after", "3600")], "")).await;
+    let definition = with(open(stage.at("/r", json!({}))), json!({"totalTimeout": 5000, "timeout": 5000}));
+    let made = stage.made_by(definition, json!({})).await;
+    assert_eq!(made.failed("an hour").0, ErrorKind::Server, "an hour");
+    assert_eq!(made.seen.len(), 1, "an hour: one attempt");
+}
+
+#[tokio::test]
+async fn a_connection_that_is_refused_did_nothing_and_is_tried_again_for_any_method() {
+    let stage = Stage::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+        let config = json!({"url": format!("http://{address}/x?key=hidden"), "method": method, "query": {}});
+        let made = stage.made_by(with(open(config), json!({"retryCount": null})), json!({})).await;
+        let (kind, message) = made.refused(method);
+        assert_eq!((kind, message.as_str()), (ErrorKind::Network, "127.0.0.1 cannot be reached"), "{method}");
+        assert_eq!(made.result.attempts, 4, "{method}: attempts");
+        assert!(!made.shown().contains("hidden"), "{method}: {}", made.shown());
+    }
+}
+
+#[tokio::test]
+async fn a_tool_keeps_to_its_hosts() {
+    let stage = Stage::new().await;
+    for (domains, allowed) in [
+        (json!([]), true),
+        (json!(["127.0.0.1"]), true),
+        (json!(["other.example", "127.0.0.1"]), true),
+        (json!(["other.example"]), false),
+        (json!(["*.example.com", "api.example.com:8443"]), false),
+    ] {
+        let case = domains.to_string();
+        let made =
+            stage.made(stage.at("/h", json!({"security": {"allowedDomains": domains}})), json!({})).await;
+        if allowed {
+            assert_eq!(made.only(&case).target, "/h", "{case}");
+            continue;
+        }
+        let list: Vec<&str> = domains.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let message = format!("Domain not allowed: 127.0.0.1. Allowed: {}", list.join(", "));
+        assert_eq!(made.refused(&case), (ErrorKind::Permission, message), "{case}");
+    }
+}
