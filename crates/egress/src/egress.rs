@@ -85,8 +85,9 @@ impl Egress {
         request: Request,
         limits: Limits,
     ) -> Result<Answer, CallError> {
+        let Some(deadline) = limits.deadline else { return self.follow(policy, request, limits.bytes).await };
         let first = request.to.clone();
-        let sent = timeout_at(limits.deadline, self.follow(policy, request, limits.bytes)).await;
+        let sent = timeout_at(deadline, self.follow(policy, request, limits.bytes)).await;
         sent.unwrap_or_else(|_| Err(failure::too_slow(&first)))
     }
 

@@ -59,8 +59,9 @@ impl Request {
 /// How long an answer may take and how large it may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Over everything: connection, headers, body and all redirects.
-    pub deadline: Instant,
+    /// Over everything: connection, headers, body and all redirects. None where the caller
+    /// drops the request in time, as the engine does with every attempt.
+    pub deadline: Option<Instant>,
     /// Of the body, counted after it is decoded.
     pub bytes: usize,
 }

@@ -92,7 +92,7 @@ async fn get(egress: &Egress, server: &Upstream) -> Result<Answer, CallError> {
     let url: Url = server.url("/").parse().expect("a URL");
     let space: SpaceId = "00000000-0000-7000-8000-000000000001".parse().expect("an id");
     let policy = ToolPolicy::new(&url, Hosts::only(&url));
-    let limits = Limits { deadline: Instant::now() + Duration::from_secs(60), bytes: LIMIT };
+    let limits = Limits { deadline: Some(Instant::now() + Duration::from_secs(60)), bytes: LIMIT };
     egress.send(Policy::Tool(space, &policy), Request::new(Method::GET, &url)?, limits).await
 }
 

@@ -12,6 +12,7 @@ use crate::admit::AdmittedCall;
 use crate::catalogue::{Entry, shown};
 use crate::clock::now;
 use crate::events::{CallEvent, Events, Stage};
+use crate::excerpt::Excerpt;
 use crate::execute;
 use crate::record::{CallRecord, Place};
 
@@ -148,8 +149,8 @@ impl<'a> Flight<'a> {
             agent: self.options.agent,
             conversation: self.options.conversation,
             source: self.caller.source,
-            arguments: self.arguments.take().unwrap_or_default(),
-            outcome: outcome.clone(),
+            arguments: self.arguments.take().as_deref().map(Excerpt::of).unwrap_or_default(),
+            outcome: outcome.as_deref().map(Excerpt::of).map_err(CallError::clone),
             attempts: self.attempts,
             cached,
             coerced: std::mem::take(&mut self.coerced),

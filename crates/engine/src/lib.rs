@@ -36,6 +36,7 @@ mod catalogue;
 mod clock;
 pub mod context;
 mod events;
+mod excerpt;
 mod execute;
 mod flight;
 mod lock;
@@ -53,6 +54,7 @@ pub use builder::Builder;
 pub use catalogue::Expected;
 pub use clock::now;
 pub use events::{CallEvent, Stage};
+pub use excerpt::Excerpt;
 pub use haft_core::{
     AgentId, Arguments, Binding, BoxFuture, BreakerKey, CallContext, CallError, CallId, CallOptions, Caller,
     ConfigError, ConversationId, Effect, ErrorKind, Kind, KindName, Locale, Message, Policy, Prepared,

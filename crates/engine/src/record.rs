@@ -15,11 +15,11 @@ use haft_core::{
     UserId,
 };
 use jiff::Timestamp;
-use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::excerpt::Excerpt;
 use crate::lock::lock;
 
 haft_core::templates! {
@@ -57,8 +57,8 @@ pub struct CallRecord {
     pub conversation: Option<ConversationId>,
     pub source: Source,
     /// With defaults filled in and coerced, as far as they got.
-    pub arguments: Arc<Value>,
-    pub outcome: Result<Arc<Value>, CallError>,
+    pub arguments: Excerpt,
+    pub outcome: Result<Excerpt, CallError>,
     pub attempts: u32,
     pub cached: bool,
     /// Paths of arguments that were coerced.

@@ -109,7 +109,7 @@ impl Door {
                 let mut request = Request::new(method, &Url::parse(&url)?)?;
                 request.headers = headers;
                 request.body = body.into();
-                let limits = Limits { deadline: Instant::now() + PATIENCE, bytes: LARGEST_ANSWER };
+                let limits = Limits { deadline: Some(Instant::now() + PATIENCE), bytes: LARGEST_ANSWER };
                 let answer = egress.send(Policy::Operator, request, limits).await;
                 let answer = answer.map_err(|error| unreachable(base, &error))?;
                 (answer.status, answer.body)

@@ -174,7 +174,7 @@ impl ClientCredentials {
         let mask = Mask::new([key.client_secret.as_str()]);
         async move {
             let asked = Instant::now();
-            let limits = Limits { deadline: asked + FETCH, bytes: TOKEN_BYTES };
+            let limits = Limits { deadline: Some(asked + FETCH), bytes: TOKEN_BYTES };
             let answer = egress.send(Policy::Tool(space, &policy), request, limits).await;
             // No token, no request: the tool itself has certainly done nothing.
             let answer = answer.map_err(CallError::that_did_nothing)?;

@@ -205,8 +205,8 @@ impl HttpTool {
             }
             Auth::None | Auth::Header { .. } | Auth::Basic { .. } | Auth::Query { .. } => None,
         };
-        // The engine ends the attempt at its own time; this is the end of the whole call.
-        let limits = Limits { deadline: context.deadline().into(), bytes: self.limit };
+        // The engine ends every attempt in its time.
+        let limits = Limits { deadline: None, bytes: self.limit };
         let answer = self.egress.send(Policy::Tool(context.space(), &self.policy), request, limits).await?;
         if let (StatusCode::UNAUTHORIZED, Some((client, token))) = (answer.status, &token) {
             client.forget(token);

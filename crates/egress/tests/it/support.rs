@@ -79,7 +79,7 @@ pub(crate) fn limits() -> Limits {
 }
 
 pub(crate) fn limits_of(time: Duration, bytes: usize) -> Limits {
-    Limits { deadline: Instant::now() + time, bytes }
+    Limits { deadline: Some(Instant::now() + time), bytes }
 }
 
 /// A request of a tool whose own URL it is, to the listed hosts.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haft_engine::{BoxFuture, CallOptions, CallRecord, CallSink, ErrorKind, SinkError, ToolService};
+use haft_engine::{BoxFuture, CallOptions, CallRecord, CallSink, ErrorKind, Excerpt, SinkError, ToolService};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -38,10 +38,10 @@ async fn each_outcome_leaves_one_row_with_its_facts() {
 
     let rows = sink.records();
     assert_eq!(rows.len(), 4, "a dry run leaves none");
-    assert_eq!(*rows[0].arguments, json!({"n": 7}));
+    assert_eq!(rows[0].arguments.value(), Some(json!({"n": 7})));
     assert_eq!(rows[0].coerced, ["n"]);
     assert_eq!(rows[0].warnings[0].path, "ok", "the result still went through");
-    assert_eq!(rows[0].outcome.as_deref().ok(), Some(&json!({"bad": true})));
+    assert_eq!(rows[0].outcome.as_ref().ok().and_then(Excerpt::value), Some(json!({"bad": true})));
     assert_eq!(
         rows[0].tool.as_ref().map(|(id, version)| (id.to_string(), *version)),
         Some(("t".to_owned(), 1))
@@ -49,10 +49,13 @@ async fn each_outcome_leaves_one_row_with_its_facts() {
     assert_eq!((rows[0].attempts, rows[0].cached), (1, false));
 
     let kind = |n: usize| rows[n].outcome.as_ref().expect_err("failed").kind();
-    assert_eq!((kind(1), *rows[1].arguments == json!({"n": 1})), (ErrorKind::Execution, true));
-    assert_eq!((kind(2), *rows[2].arguments == json!({"n": "x"})), (ErrorKind::Validation, true));
+    assert_eq!((kind(1), rows[1].arguments.value() == Some(json!({"n": 1}))), (ErrorKind::Execution, true));
+    assert_eq!(
+        (kind(2), rows[2].arguments.value() == Some(json!({"n": "x"}))),
+        (ErrorKind::Validation, true)
+    );
     assert_eq!((kind(3), &*rows[3].tool_name, rows[3].tool.is_none()), (ErrorKind::NotFound, "none", true));
-    assert_eq!(*rows[3].arguments, json!({"a": 1}));
+    assert_eq!(rows[3].arguments.value(), Some(json!({"a": 1})));
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,8 +183,8 @@ async fn what_was_coerced_before_a_refusal_is_on_record() {
     tools.close().await;
     let rows = sink.records();
     assert_eq!(
-        (rows[0].coerced.as_slice(), &*rows[0].arguments),
-        (["a".to_owned()].as_slice(), &json!({"a": 1, "b": "x"}))
+        (rows[0].coerced.as_slice(), rows[0].arguments.value()),
+        (["a".to_owned()].as_slice(), Some(json!({"a": 1, "b": "x"})))
     );
     assert!(
         rows[1].tool_name.chars().count() <= 65 && !rows[1].tool_name.contains('\n'),

@@ -1,0 +1,84 @@
+//! The beginning of a JSON value as text: what a record keeps of arguments and results.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+/// So many bytes of each are kept.
+const MOST: usize = 16 << 10;
+
+/// JSON text, cut where it is too long. One piece of memory, however many parts the value had.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Excerpt {
+    text: Box<str>,
+    is_cut: bool,
+}
+
+impl Excerpt {
+    pub fn of(value: &Value) -> Self {
+        let mut kept = Kept(Vec::with_capacity(128));
+        let is_cut = serde_json::to_writer(&mut kept, value).is_err();
+        let mut text = String::from_utf8(kept.0).unwrap_or_else(|error| {
+            // Cut within a character.
+            let valid = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            String::from_utf8(bytes).unwrap_or_default()
+        });
+        text.shrink_to_fit();
+        Self { text: text.into_boxed_str(), is_cut }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The value itself, where nothing was cut.
+    pub fn value(&self) -> Option<Value> {
+        (!self.is_cut).then(|| serde_json::from_str(&self.text).ok()).flatten()
+    }
+}
+
+/// Takes bytes until there are enough.
+struct Kept(Vec<u8>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = MOST - self.0.len();
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.0.extend_from_slice(taken);
+        if taken.len() < bytes.len() { Err(io::ErrorKind::WriteZero.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_small_value_is_kept_whole_and_a_large_one_is_cut_between_characters() {
+        let small = json!({"a": [1, "zwölf", null]});
+        let kept = Excerpt::of(&small);
+        assert_eq!((kept.value(), kept.is_cut()), (Some(small.clone()), false));
+        assert_eq!(kept.text(), small.to_string());
+
+        let exact = json!("x".repeat(MOST - 2));
+        assert!(!Excerpt::of(&exact).is_cut());
+        for large in [json!("x".repeat(MOST - 1)), json!("汉".repeat(MOST)), json!(vec![1; MOST])] {
+            let kept = Excerpt::of(&large);
+            assert!(kept.is_cut() && kept.value().is_none());
+            assert!((MOST - 3..=MOST).contains(&kept.text().len()), "{}", kept.text().len());
+            assert!(large.to_string().starts_with(kept.text()));
+        }
+    }
+}
