@@ -174,7 +174,8 @@ struct Inner {
     violations: Vec<Violation>,
     details: Map<String, Value>,
     retry_after: Option<Duration>,
-    did_nothing: bool,
+    /// None: as its kind says.
+    did_nothing: Option<bool>,
     repeatable: bool,
     source: Option<std::sync::Arc<dyn StdError + Send + Sync>>,
 }
@@ -187,7 +188,7 @@ impl CallError {
             violations: Vec::new(),
             details: Map::new(),
             retry_after: None,
-            did_nothing: false,
+            did_nothing: None,
             repeatable: true,
             source: None,
         }))
@@ -225,14 +226,14 @@ impl CallError {
     /// that it may be repeated whatever the tool's effect.
     #[must_use]
     pub fn that_did_nothing(mut self) -> Self {
-        self.0.did_nothing = true;
+        self.0.did_nothing = Some(true);
         self
     }
 
     /// Takes back that the attempt did nothing: somebody before may have done something.
     #[must_use]
     pub fn that_may_have_acted(mut self) -> Self {
-        self.0.did_nothing = false;
+        self.0.did_nothing = Some(false);
         self
     }
 
@@ -287,7 +288,7 @@ impl CallError {
 
     /// Whether the attempt certainly changed nothing. Who is told to slow down was not served.
     pub fn did_nothing(&self) -> bool {
-        self.0.did_nothing || self.0.kind == ErrorKind::RateLimit
+        self.0.did_nothing.unwrap_or(self.0.kind == ErrorKind::RateLimit)
     }
 
     /// Whether the same call may be made again, and has a chance.

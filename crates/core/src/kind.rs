@@ -93,11 +93,20 @@ impl BreakerKey {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
     pub data: Value,
+    /// The kind has taken the call's secrets out already.
+    pub is_masked: bool,
+}
+
+impl ToolOutput {
+    /// Of a kind that has taken out the secrets itself.
+    pub fn masked(data: Value) -> Self {
+        Self { data, is_masked: true }
+    }
 }
 
 impl From<Value> for ToolOutput {
     fn from(data: Value) -> Self {
-        Self { data }
+        Self { data, is_masked: false }
     }
 }
 

@@ -20,6 +20,8 @@ const SHORTEST_BASE64: usize = 7;
 pub struct Mask {
     patterns: Option<AhoCorasick>,
     short: Vec<String>,
+    /// Whether a number could be a secret.
+    in_numbers: bool,
 }
 
 impl Mask {
@@ -34,8 +36,14 @@ impl Mask {
                 short.push(secret.to_owned());
             }
         }
-        let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
-        Self { patterns: (!patterns.is_empty()).then(build).flatten(), short }
+        let could_be_number = |text: &String| text.bytes().all(|byte| b"0123456789+-.eE".contains(&byte));
+        let in_numbers = patterns.iter().chain(&short).any(could_be_number);
+        let build = || {
+            let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns);
+            // Too many patterns to be looked for: then everything is taken for a secret.
+            built.or_else(|_| AhoCorasick::new([""])).ok()
+        };
+        Self { patterns: (!patterns.is_empty()).then(build).flatten(), short, in_numbers }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -76,22 +84,25 @@ impl Mask {
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(fields) => self.fields(fields),
-            Value::Number(number) => {
+            Value::Number(number) if self.in_numbers => {
                 let written = number.to_string();
                 if self.text(&written) != written {
                     *value = Value::from(MASKED);
                 }
             }
-            Value::Null | Value::Bool(_) => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
     pub fn fields(&self, fields: &mut Map<String, Value>) {
-        let names: Vec<String> =
-            fields.keys().filter(|name| self.text(name) != name.as_str()).cloned().collect();
-        for name in names {
-            if let Some(value) = fields.shift_remove(&name) {
-                fields.insert(self.text(&name).into_owned(), value);
+        if fields.keys().any(|name| self.text(name) != name.as_str()) {
+            let renamed = std::mem::take(fields);
+            for (name, value) in renamed {
+                let clean = self.text(&name).into_owned();
+                let numbered = (2..).map(|number| format!("{clean} {number}"));
+                let free =
+                    std::iter::once(clean.clone()).chain(numbered).find(|name| !fields.contains_key(name));
+                fields.insert(free.unwrap_or(clean), value);
             }
         }
         fields.values_mut().for_each(|value| self.value(value));
@@ -106,11 +117,20 @@ fn spellings(secret: &str) -> Vec<String> {
             spellings.push(spelling);
         }
     };
-    add(percent_encoded(secret, "%20", false));
-    add(percent_encoded(secret, "+", false));
-    add(percent_encoded(secret, "%20", true));
+    // As RFC 3986, JavaScript's two functions, Java and forms write it, in capitals or not.
+    for kept in ["-_.~", "-_.~!'()*", "-_.~!'()*;,/?:@&=+$#", "-_.*", "-_."] {
+        for (space, is_lower) in [("%20", false), ("+", false), ("%20", true), ("+", true)] {
+            add(percent_encoded(secret, kept, space, is_lower));
+        }
+    }
     let quoted = Value::from(secret).to_string();
-    add(quoted.trim_matches('"').to_owned());
+    let quoted = quoted.trim_matches('"');
+    let twice = Value::from(quoted).to_string();
+    for escaped in [quoted, twice.trim_matches('"')] {
+        add(escaped.to_owned());
+        add(escaped.replace('/', "\\/"));
+    }
+    add(secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;"));
     for offset in 0..3 {
         for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
             let bytes: Vec<u8> = std::iter::repeat_n(0, offset).chain(secret.bytes()).collect();
@@ -126,15 +146,15 @@ fn spellings(secret: &str) -> Vec<String> {
     spellings
 }
 
-fn percent_encoded(text: &str, space: &str, lower: bool) -> String {
+fn percent_encoded(text: &str, kept: &str, space: &str, is_lower: bool) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            b' ' => encoded.push_str(space),
+            _ if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) => {
                 encoded.push(char::from(byte));
             }
-            b' ' => encoded.push_str(space),
-            _ if lower => encoded.push_str(&format!("%{byte:02x}")),
+            _ if is_lower => encoded.push_str(&format!("%{byte:02x}")),
             _ => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -159,6 +179,8 @@ mod tests {
             ("x=s3cr%2ft%2bk%20y%22%c3%bc%3f".to_owned(), "x=***".to_owned()),
             ("x=s3cr%2Ft%2Bk+y%22%C3%BC%3F".to_owned(), "x=***".to_owned()),
             (format!("{{\"a\": {}}}", json!(secret)), "{\"a\": \"***\"}".to_owned()),
+            ("u=s3cr%2Ft%2Bk%20y%22%C3%BC%3F".to_owned(), "u=***".to_owned()),
+            (r#"{"a": "s3cr\/t+k y\"ü?"}"#.to_owned(), r#"{"a": "***"}"#.to_owned()),
             ("nothing here".to_owned(), "nothing here".to_owned()),
         ] {
             assert_eq!(mask.text(&echo), clean, "{echo}");
@@ -175,12 +197,12 @@ mod tests {
     fn values_are_masked_at_every_depth_and_in_names() {
         let mask = Mask::new(["hunter22", "abc", "123456789"]);
         let mut value = json!({
-            "hunter22": [{"deep": "my hunter22"}], "n": 123456789, "m": 7, "exact": "abc", "in": "abcd",
+            "hunter22": [{"deep": "my hunter22"}], "a hunter22": 1, "*** ": 2, "n": 123456789, "m": 7, "exact": "abc", "in": "abcd",
         });
         mask.value(&mut value);
         assert_eq!(
             value,
-            json!({"***": [{"deep": "my ***"}], "n": "***", "m": 7, "exact": "***", "in": "abcd"})
+            json!({"***": [{"deep": "my ***"}], "a ***": 1, "*** ": 2, "n": "***", "m": 7, "exact": "***", "in": "abcd"})
         );
         assert!(Mask::new([]).is_empty() && Mask::new(["", " "]).is_empty());
     }

@@ -73,6 +73,11 @@ impl Redactor {
         self.paths.is_empty() && self.patterns.is_empty()
     }
 
+    /// Whether values are named by where they stand.
+    pub fn has_paths(&self) -> bool {
+        !self.paths.is_empty()
+    }
+
     /// Redacts a value in place.
     pub fn value(&self, value: &mut Value) {
         for path in &self.paths {

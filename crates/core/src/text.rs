@@ -77,7 +77,14 @@ impl Text {
 
     /// A text from parts that were read before.
     pub fn from_parts(parts: Vec<Part>) -> Self {
-        Self(parts)
+        let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
+        for part in parts {
+            match (joined.last_mut(), part) {
+                (Some(Part::Plain(before)), Part::Plain(plain)) => before.push_str(&plain),
+                (_, part) => joined.push(part),
+            }
+        }
+        Self(joined)
     }
 
     pub fn parts(&self) -> &[Part] {

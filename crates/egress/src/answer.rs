@@ -1,7 +1,7 @@
 //! What came back, read within limits.
 
 use bytes::Bytes;
-use haft_core::{CallError, ErrorKind};
+use haft_core::CallError;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Response, StatusCode};
@@ -14,12 +14,17 @@ use crate::destination::Destination;
 use crate::failure;
 use crate::request::Request;
 
+/// So much is read of an answer that is a failure.
+const FAILURE_BYTES: usize = 64 << 10;
+
 /// An answer with its body decoded.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
+    /// Somebody else answered first, and sent us on.
+    pub was_redirected: bool,
     /// Where it came from, after redirects.
     pub from: Destination,
     path: PathAndQuery,
@@ -35,46 +40,58 @@ impl Answer {
     pub(crate) async fn read(
         response: Response<Incoming>,
         request: Request,
+        was_redirected: bool,
         limit: usize,
     ) -> Result<Self, CallError> {
-        let (head, mut body) = response.into_parts();
+        let (head, body) = response.into_parts();
         let has_body = request.method != Method::HEAD && !matches!(head.status.as_u16(), 204 | 304);
-        let is_plain = !head.headers.contains_key(CONTENT_ENCODING);
-        // Of a failure the beginning is enough; it must not hide that there was one.
         let is_failure = head.status.is_client_error() || head.status.is_server_error();
-        let limit = if is_failure { limit.min(FAILURE_BYTES) } else { limit };
-        if has_body
-            && is_plain
-            && !is_failure
-            && announced(&head.headers).is_some_and(|length| length > limit as u64)
-        {
-            return Err(failure::too_large(limit));
-        }
-        let mut decoder = Decoder::new(&head.headers, limit)?;
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| failure::of_transfer(&request.to, &error))?;
-            let Ok(chunk) = frame.into_data() else { continue };
-            match decoder.write(chunk) {
-                Ok(()) => {}
-                Err(error) if is_failure && error.kind() == ErrorKind::ResponseTooLarge => {
-                    decoder.give_up();
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Self {
-            status: head.status,
-            headers: head.headers,
-            body: decoder.finish()?,
-            from: request.to,
-            path: request.path,
-        })
+        let body = if !has_body {
+            Bytes::new()
+        } else if is_failure {
+            // Of a failure the beginning is enough; nothing about its body may hide that there was one.
+            read_some(&head.headers, body, &request.to, limit.min(FAILURE_BYTES)).await
+        } else {
+            read_all(&head.headers, body, &request.to, limit).await?
+        };
+        let Request { to: from, path, .. } = request;
+        Ok(Self { status: head.status, headers: head.headers, body, was_redirected, from, path })
     }
 }
 
-/// So much is read of an answer that is a failure.
-const FAILURE_BYTES: usize = 64 << 10;
+async fn read_all(
+    headers: &HeaderMap,
+    mut body: Incoming,
+    from: &Destination,
+    limit: usize,
+) -> Result<Bytes, CallError> {
+    let is_plain = !headers.contains_key(CONTENT_ENCODING);
+    if is_plain && announced(headers).is_some_and(|length| length > limit as u64) {
+        return Err(failure::too_large(limit));
+    }
+    let mut decoder = Decoder::new(headers, limit)?;
+    read_into(&mut decoder, &mut body, from).await?;
+    decoder.finish()
+}
+
+/// As much as can be had.
+async fn read_some(headers: &HeaderMap, mut body: Incoming, from: &Destination, limit: usize) -> Bytes {
+    let Ok(mut decoder) = Decoder::new(headers, limit) else { return Bytes::new() };
+    if read_into(&mut decoder, &mut body, from).await.is_err() {
+        return decoder.so_far();
+    }
+    decoder.finish().unwrap_or_default()
+}
+
+async fn read_into(decoder: &mut Decoder, body: &mut Incoming, from: &Destination) -> Result<(), CallError> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| failure::of_transfer(from, &error))?;
+        if let Ok(chunk) = frame.into_data() {
+            decoder.write(chunk)?;
+        }
+    }
+    Ok(())
+}
 
 fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()

@@ -20,6 +20,9 @@ use crate::tls::Trust;
 /// Connections nobody uses are closed after so long.
 const IDLE: Duration = Duration::from_secs(30);
 
+/// Connections that several calls share are asked so often whether they still live.
+const PING: Duration = Duration::from_secs(10);
+
 /// So many idle connections are kept to one origin.
 const IDLE_PER_HOST: usize = 128;
 
@@ -86,6 +89,9 @@ impl Clients {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_PER_HOST)
             .http1_max_buf_size(HEAD_BYTES)
+            // A peer that vanished is noticed before the next call goes to it.
+            .http2_keep_alive_interval(PING)
+            .http2_keep_alive_timeout(PING)
             .http2_max_header_list_size(HEAD_BYTES as u32)
             .build(connector)
     }

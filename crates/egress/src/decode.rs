@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use brotli_decompressor::{BrotliDecoderParameter, DecompressorWriter};
 use bytes::{Bytes, BytesMut};
-use flate2::write::MultiGzDecoder;
+use flate2::write::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use haft_core::CallError;
 use http::HeaderMap;
@@ -14,6 +14,9 @@ use crate::failure;
 
 /// Codings within codings; nobody honest has more.
 const MOST_CODINGS: usize = 4;
+
+/// Members of one gzip stream.
+const MOST_MEMBERS: usize = 1_000;
 
 /// The window a zstd stream may ask for, as a power of two: 8 MiB, as RFC 9659 has it for HTTP.
 const ZSTD_WINDOW: u32 = 23;
@@ -26,11 +29,13 @@ pub(crate) struct Decoder {
     limit: usize,
     /// An answer without a body may well say how the body would be coded.
     is_empty: bool,
+    /// Of the bytes as they come: a coding can go on for ever without giving anything.
+    raw_left: usize,
 }
 
 enum Stage {
     Plain(Plain),
-    Gzip(Box<MultiGzDecoder<Counted>>),
+    Gzip(Box<Gzip>),
     /// Undecided until its first bytes tell a zlib header from a raw stream.
     Deflate {
         start: Vec<u8>,
@@ -46,6 +51,13 @@ enum Stage {
 struct Plain {
     first: Bytes,
     more: BytesMut,
+    left: usize,
+}
+
+/// Members one after another, each of which costs memory to begin, whatever it holds.
+struct Gzip {
+    /// Nothing only while one member gives way to the next.
+    member: Option<GzDecoder<Counted>>,
     left: usize,
 }
 
@@ -84,11 +96,13 @@ impl Decoder {
                 stage = stage.under(coding, within)?;
             }
         }
-        Ok(Self { stage, limit, is_empty: true })
+        Ok(Self { stage, limit, is_empty: true, raw_left: within })
     }
 
     pub(crate) fn write(&mut self, chunk: Bytes) -> Result<(), CallError> {
         self.is_empty &= chunk.is_empty();
+        self.raw_left =
+            self.raw_left.checked_sub(chunk.len()).ok_or_else(|| failure::too_large(self.limit))?;
         let kept = if let Stage::Plain(plain) = &mut self.stage {
             plain.keep(chunk)
         } else {
@@ -97,10 +111,9 @@ impl Decoder {
         kept.map_err(|error| failed(&error, self.limit))
     }
 
-    /// What was decoded so far shall be all.
-    pub(crate) fn give_up(&mut self) {
-        let kept = self.stage.so_far();
-        self.stage = Stage::Plain(Plain { first: kept, ..Plain::default() });
+    /// What was decoded before something went wrong.
+    pub(crate) fn so_far(mut self) -> Bytes {
+        self.stage.so_far()
     }
 
     pub(crate) fn finish(self) -> Result<Bytes, CallError> {
@@ -125,7 +138,9 @@ impl Stage {
         let next = |stage: Self| Counted { left: limit, next: Box::new(stage) };
         Ok(match coding.to_ascii_lowercase().as_str() {
             "" | "identity" => self,
-            "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(next(self)))),
+            "gzip" | "x-gzip" => {
+                Self::Gzip(Box::new(Gzip { member: Some(GzDecoder::new(next(self))), left: MOST_MEMBERS }))
+            }
             "deflate" => Self::Deflate { start: Vec::new(), next: Some(next(self)) },
             "br" => {
                 let mut decoder = DecompressorWriter::new(next(self), BUFFER);
@@ -171,7 +186,9 @@ impl Stage {
     fn so_far(&mut self) -> Bytes {
         match self {
             Self::Plain(plain) => std::mem::take(plain).finish(),
-            Self::Gzip(decoder) => decoder.get_mut().next.so_far(),
+            Self::Gzip(decoder) => {
+                decoder.member.as_mut().map(|member| member.get_mut().next.so_far()).unwrap_or_default()
+            }
             Self::Inflate(decoder) => decoder.next.next.so_far(),
             Self::Brotli(decoder) => decoder.get_mut().next.so_far(),
             Self::Zstd(decoder) => decoder.get_mut().next.so_far(),
@@ -183,7 +200,7 @@ impl Stage {
         let cut = || io::Error::new(io::ErrorKind::UnexpectedEof, "the body ends too early");
         let counted = match self {
             Self::Plain(plain) => return Ok(plain.finish()),
-            Self::Gzip(decoder) => decoder.finish()?,
+            Self::Gzip(decoder) => decoder.member.ok_or_else(cut)?.finish()?,
             Self::Inflate(decoder) if decoder.has_ended => decoder.next,
             Self::Inflate(_) => return Err(cut()),
             Self::Brotli(mut decoder) => {
@@ -203,6 +220,25 @@ impl Stage {
 fn has_zlib_header(start: &[u8]) -> bool {
     let [first, second, ..] = start else { return false };
     first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31)
+}
+
+impl Gzip {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let Some(member) = &mut self.member else { return Err(io::ErrorKind::InvalidData.into()) };
+            let taken = member.write(rest)?;
+            rest = rest.get(taken..).unwrap_or_default();
+            if taken > 0 {
+                continue;
+            }
+            // The member has come to its end, and another begins.
+            self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other(TooLarge))?;
+            let next = self.member.take().map(GzDecoder::finish).transpose()?;
+            self.member = next.map(GzDecoder::new);
+        }
+        Ok(())
+    }
 }
 
 impl Inflate {

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use haft_core::CallError;
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Response};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::timeout_at;
@@ -70,7 +70,11 @@ impl Default for Egress {
 
 impl Egress {
     pub fn builder() -> Builder {
-        Builder { opened: Networks::default(), resolver: Arc::new(SystemResolver), trust: Trust::default() }
+        Builder {
+            opened: Networks::default(),
+            resolver: Arc::new(SystemResolver::default()),
+            trust: Trust::default(),
+        }
     }
 
     /// Says where this process listens: no tool may call it, even in an opened network. Said once.
@@ -99,7 +103,7 @@ impl Egress {
             let next = redirect::next(response.status(), response.headers(), &request);
             // Whoever redirected has taken the request, and may have done something with it.
             let Some(next) = next.map_err(CallError::that_may_have_acted)? else {
-                return Answer::read(response, request, limit).await;
+                return Answer::read(response, request, redirects > 0, limit).await;
             };
             if redirects == redirect::MOST {
                 return Err(redirect::too_many(&request.to));
@@ -114,17 +118,18 @@ impl Egress {
     }
 
     async fn send_one(&self, policy: Policy<'_>, request: &Request) -> Result<Response<Incoming>, CallError> {
-        let client = self.client(policy, &request.to)?;
+        let client = self.client(policy, request)?;
         let sent = client.request(outgoing(request)).await;
         sent.map_err(|error| failure::of_request(&request.to, &error))
     }
 
     /// Checks all that can be told from a destination, and gives the client whose connector checks the rest.
-    fn client(&self, policy: Policy<'_>, to: &Destination) -> Result<Http, CallError> {
+    fn client(&self, policy: Policy<'_>, request: &Request) -> Result<Http, CallError> {
         match policy {
             Policy::Operator => Ok(self.0.of_operator()),
             Policy::Tool(space, rules) => {
-                let only_opened = self.is_only_for_opened(rules, to)?;
+                let only_opened = self.is_only_for_opened(rules, &request.to)?;
+                rules.check_within(request)?;
                 Ok(self.0.of_space(space, only_opened))
             }
         }
@@ -155,6 +160,10 @@ fn outgoing(request: &Request) -> http::Request<Full<bytes::Bytes>> {
     headers.entry(ACCEPT_ENCODING).or_insert(CODINGS);
     if let Some(kind) = &request.content_type {
         headers.entry(CONTENT_TYPE).or_insert_with(|| kind.clone());
+    }
+    // Some servers want to be told even that there is nothing.
+    if request.body.is_empty() && matches!(request.method, Method::POST | Method::PUT | Method::PATCH) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     *outgoing.headers_mut() = headers;
     outgoing

@@ -33,6 +33,9 @@ haft_core::templates! {
     OWN_ADDRESS = "egress.own",
         "Address not allowed: {host} is this server itself",
         "不允许的地址: {host} 是本服务自身";
+    OUTSIDE = "egress.outside",
+        "Not allowed: the request would leave {base}",
+        "不允许：请求将离开 {base}";
     UNRESOLVED = "egress.unresolved",
         "{host} cannot be found: check the name",
         "找不到主机 {host}：请检查域名";
@@ -93,6 +96,10 @@ pub(crate) fn port(to: &Destination) -> CallError {
 
 pub(crate) fn domain(to: &Destination, allowed: &Hosts) -> CallError {
     refused(Message::new(&BAD_DOMAIN).with("host", to.host_str()).with("list", allowed))
+}
+
+pub(crate) fn outside(base: &Url) -> CallError {
+    refused(Message::new(&OUTSIDE).with("base", base))
 }
 
 pub(crate) fn too_slow(to: &Destination) -> CallError {

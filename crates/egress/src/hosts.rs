@@ -5,7 +5,7 @@ use std::fmt;
 use url::{Host, Url};
 
 /// A list of hosts, each with the port it was listed with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hosts(Vec<Entry>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]

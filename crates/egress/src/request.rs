@@ -80,13 +80,28 @@ pub enum Policy<'a> {
 pub struct ToolPolicy {
     hosts: Hosts,
     own: Hosts,
+    within: Option<Url>,
 }
 
 impl ToolPolicy {
     /// For a tool with this URL; an empty list means the URL's own host.
     pub fn new(url: &Url, allowed: Hosts) -> Self {
         let own = Hosts::only(url);
-        Self { hosts: if allowed.is_empty() { own.clone() } else { allowed }, own }
+        Self { hosts: if allowed.is_empty() { own.clone() } else { allowed }, own, within: None }
+    }
+
+    /// Nothing may leave this URL's origin and path, not even by a redirect.
+    #[must_use]
+    pub fn within(mut self, base: Url) -> Self {
+        self.within = Some(base);
+        self
+    }
+
+    pub(crate) fn check_within(&self, request: &Request) -> Result<(), CallError> {
+        let Some(base) = &self.within else { return Ok(()) };
+        let stays =
+            request.to.url().origin() == base.origin() && request.path.path().starts_with(base.path());
+        if stays { Ok(()) } else { Err(failure::outside(base)) }
     }
 
     pub fn hosts(&self) -> &Hosts {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use haft_core::mask::Mask;
 use serde_json::Value;
 
 /// So many bytes of each are kept.
@@ -27,6 +28,13 @@ impl Excerpt {
         });
         text.shrink_to_fit();
         Self { text: text.into_boxed_str(), is_cut }
+    }
+
+    /// The same without the secrets that a mask knows.
+    #[must_use]
+    pub(crate) fn masked(self, mask: &Mask) -> Self {
+        let clean = mask.text(&self.text);
+        if clean == *self.text { self } else { Self { text: clean.into_owned().into(), ..self } }
     }
 
     pub fn text(&self) -> &str {

@@ -173,8 +173,11 @@ async fn make(
         None => None,
     };
     let options = flight.options();
-    let secrets = reveal(engine.secrets.as_deref(), entry, flight.caller()).await?;
+    let revealed =
+        timeout_at(times.deadline, reveal(engine.secrets.as_deref(), entry, flight.caller())).await;
+    let secrets = revealed.unwrap_or_else(|_| Err(timed_out(spec, times.total)))?;
     let mask = secrets.mask().cloned();
+    flight.masked_by(mask.clone());
     let mut context = context(engine.progress.clone(), call, flight, place, times.deadline, secrets);
     let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
     let retry = RetryPolicy::new(entry.effect, spec.retry_count, options.retries, first_pause);
@@ -183,7 +186,7 @@ async fn make(
         flight.attempting(context.attempt());
         let error = match attempt(call, &context, breaker.as_ref(), times).await {
             Ok(mut output) => {
-                if let Some(mask) = &mask {
+                if let Some(mask) = mask.as_ref().filter(|_| !output.is_masked) {
                     mask.value(&mut output.data);
                 }
                 return Ok(Arc::new(output.data));

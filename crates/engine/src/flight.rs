@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_core::error::ROOT;
+use haft_core::mask::Mask;
 use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message, ToolExecutionResult, Violation};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub(crate) struct Flight<'a> {
     /// As far as they are known.
     arguments: Option<Arc<Value>>,
     coerced: Vec<String>,
+    /// Of the call's secrets, once they are revealed.
+    mask: Option<Arc<Mask>>,
     attempts: u32,
     started: Instant,
     started_at: Timestamp,
@@ -66,6 +69,7 @@ impl<'a> Flight<'a> {
             entry,
             arguments: None,
             coerced: Vec::new(),
+            mask: None,
             attempts: 0,
             started: Instant::now(),
             started_at: now(),
@@ -95,6 +99,11 @@ impl<'a> Flight<'a> {
     pub(crate) fn refused(&mut self, arguments: Arc<Value>, coerced: Vec<String>) {
         self.arguments = Some(arguments);
         self.coerced = coerced;
+    }
+
+    /// What its record may not hold.
+    pub(crate) fn masked_by(&mut self, mask: Option<Arc<Mask>>) {
+        self.mask = mask;
     }
 
     pub(crate) fn attempting(&mut self, attempt: u32) {
@@ -149,7 +158,7 @@ impl<'a> Flight<'a> {
             agent: self.options.agent,
             conversation: self.options.conversation,
             source: self.caller.source,
-            arguments: self.arguments.take().as_deref().map(Excerpt::of).unwrap_or_default(),
+            arguments: self.arguments.take().map(|given| self.excerpt(&given)).unwrap_or_default(),
             outcome: outcome.as_deref().map(Excerpt::of).map_err(CallError::clone),
             attempts: self.attempts,
             cached,
@@ -157,6 +166,15 @@ impl<'a> Flight<'a> {
             warnings: self.warnings(outcome),
             duration,
             started_at: self.started_at,
+        }
+    }
+
+    /// Arguments may hold a secret that a model was told elsewhere.
+    fn excerpt(&self, arguments: &Value) -> Excerpt {
+        let excerpt = Excerpt::of(arguments);
+        match &self.mask {
+            Some(mask) => excerpt.masked(mask),
+            None => excerpt,
         }
     }
 

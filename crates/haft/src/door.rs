@@ -111,11 +111,18 @@ impl Door {
                 request.body = body.into();
                 let limits = Limits { deadline: Some(Instant::now() + PATIENCE), bytes: LARGEST_ANSWER };
                 let answer = egress.send(Policy::Operator, request, limits).await;
-                let answer = answer.map_err(|error| unreachable(base, &error))?;
+                let answer = answer.map_err(|error| self.unanswered(base, &error))?;
                 (answer.status, answer.body)
             }
         };
         read(status, &bytes)
+    }
+
+    fn unanswered(&self, base: &Url, error: &CallError) -> anyhow::Error {
+        if matches!(error.kind(), ErrorKind::Network | ErrorKind::Timeout) {
+            return unreachable(base, error).into();
+        }
+        anyhow::anyhow!("{}", error.message().render(self.locale))
     }
 
     fn headers(&self) -> anyhow::Result<HeaderMap> {

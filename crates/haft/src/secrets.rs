@@ -16,7 +16,8 @@ pub(crate) struct EnvironmentSecrets(HashMap<String, SecretString>);
 
 impl EnvironmentSecrets {
     pub(crate) fn new(variables: impl Iterator<Item = (String, String)>) -> Self {
-        let named = variables.filter_map(|(name, value)| {
+        let is_set = |(_, value): &(String, String)| !value.trim().is_empty();
+        let named = variables.filter(is_set).filter_map(|(name, value)| {
             Some((name.strip_prefix(PREFIX)?.to_ascii_lowercase(), SecretString::from(value)))
         });
         Self(named.collect())

@@ -93,18 +93,15 @@ impl Auth {
         self.texts().into_iter().flat_map(Text::secrets)
     }
 
-    /// Credentials that are written out, not named: the last of each text's parts.
+    /// Credentials that are written out, not named.
     pub(crate) fn literals(&self) -> Vec<String> {
-        let written = |text: &Text| text.plain().map(str::to_owned);
-        match self {
+        let texts = match self {
             Self::None => Vec::new(),
-            Self::Header { value, .. } => {
-                written(value).map(|text| text.trim_start_matches("Bearer ").to_owned()).into_iter().collect()
-            }
-            Self::Query { value, .. } => written(value).into_iter().collect(),
-            Self::Basic { password, .. } => written(password).into_iter().collect(),
-            Self::ClientCredentials(oauth) => written(&oauth.client_secret).into_iter().collect(),
-        }
+            Self::Header { value, .. } | Self::Query { value, .. } => vec![value],
+            Self::Basic { password, .. } => vec![password],
+            Self::ClientCredentials(oauth) => vec![&oauth.client_secret],
+        };
+        texts.into_iter().filter_map(Text::plain).flat_map(headers::credentials).collect()
     }
 
     /// Adds what can be added without asking anybody.
@@ -181,7 +178,7 @@ impl Reader<'_> {
                         .chain(token.parts().iter().cloned())
                         .collect(),
                 );
-                Some(Auth::Header { name: AUTHORIZATION, value: joined(value) })
+                Some(Auth::Header { name: AUTHORIZATION, value })
             }
             "basic" => {
                 self.only(&["username", "password"]);
@@ -246,6 +243,10 @@ impl Reader<'_> {
                     }
                 }
             }
+            "" => {
+                self.wrong("type", Message::new(&NEEDED).with("kind", "auth"));
+                None
+            }
             _ => {
                 self.wrong("type", Message::new(&UNKNOWN_TYPE).with("kind", kind));
                 None
@@ -300,17 +301,4 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-/// Plain parts that stand side by side made one.
-fn joined(text: Text) -> Text {
-    use haft_core::text::Part;
-    let mut parts: Vec<Part> = Vec::new();
-    for part in text.parts() {
-        match (parts.last_mut(), part) {
-            (Some(Part::Plain(before)), Part::Plain(plain)) => before.push_str(plain),
-            _ => parts.push(part.clone()),
-        }
-    }
-    Text::from_parts(parts)
 }

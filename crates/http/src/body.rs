@@ -98,6 +98,16 @@ impl JsonTemplate {
         }
     }
 
+    /// Texts in which nothing has to be filled in, each with the name of its field.
+    pub(crate) fn fixed_texts<'a>(&'a self, name: &'a str, texts: &mut Vec<(&'a str, &'a str)>) {
+        match self {
+            Self::Fixed(Value::String(text)) => texts.push((name, text)),
+            Self::Fixed(_) | Self::Text(_) => {}
+            Self::Array(items) => items.iter().for_each(|item| item.fixed_texts(name, texts)),
+            Self::Object(fields) => fields.iter().for_each(|(name, value)| value.fixed_texts(name, texts)),
+        }
+    }
+
     /// Every text in it, in order.
     pub(crate) fn texts(&self) -> Vec<&Text> {
         match self {

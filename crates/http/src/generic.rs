@@ -20,6 +20,9 @@ haft_core::templates! {
         "必须是 {base} 之下的路径，例如 /items?limit=5，且不含 . 或 ..";
 }
 
+/// What a model may do.
+pub(crate) const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
+
 /// Arguments that the form itself has.
 const OWN: [&str; 3] = ["url", "method", "body"];
 
@@ -56,7 +59,7 @@ impl BaseUrl {
             "type": "object",
             "properties": {
                 "url": {"type": "string", "description": "Path under the base URL, with a query where one is needed, such as /items?limit=5."},
-                "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
+                "method": {"type": "string", "enum": METHODS},
                 "body": {"description": "What to send with POST, PUT or PATCH."},
             },
             "required": ["url", "method"],
@@ -107,7 +110,7 @@ impl BaseUrl {
 }
 
 /// Some servers take what stands behind a semicolon for parameters of the step before it.
-fn is_step(step: &str) -> bool {
+pub(crate) fn is_step(step: &str) -> bool {
     matches!(step.split(';').next(), Some("." | ".."))
 }
 
@@ -118,7 +121,9 @@ fn steps_up(path: &str) -> bool {
         if path.contains(char::is_control) || path.split(['/', '\\']).any(is_step) {
             return true;
         }
-        let decoded = percent_decode_str(&path).decode_utf8_lossy().into_owned();
+        // Bytes that are no text may be an odd way of writing a dot.
+        let Ok(decoded) = percent_decode_str(&path).decode_utf8() else { return true };
+        let decoded = decoded.into_owned();
         if decoded == path {
             return false;
         }

@@ -163,12 +163,22 @@ pub(crate) fn credentials(text: &str) -> Vec<String> {
     [whole].into_iter().chain(values).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether a header or a query field by this name usually holds a credential.
+/// Whether a header or a field by this name usually holds a credential.
 pub(crate) fn is_credential(name: &str) -> bool {
+    const EXACTLY: [&str; 4] = ["authorization", "cookie", "sig", "appid"];
+    const WITHIN: [&str; 5] = ["token", "secret", "password", "passwd", "credential"];
     let name: String = name.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-    const EXACTLY: [&str; 4] = ["authorization", "cookie", "auth", "key"];
-    const WITHIN: [&str; 7] = ["apikey", "token", "secret", "password", "passwd", "credential", "accesskey"];
+    // The one key that everybody may see.
+    if name == "idempotencykey" {
+        return false;
+    }
     EXACTLY.contains(&name.as_str())
         || WITHIN.iter().any(|part| name.contains(part))
-        || (name.starts_with('x') && name.ends_with("key"))
+        || ["key", "auth", "signature"].iter().any(|end| name.ends_with(end))
+}
+
+/// Whether the value of such a field is more than a word: `sortKey: name` must not hide every name.
+pub(crate) fn looks_secret(text: &str) -> bool {
+    text.len() >= 8
+        && !text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b' '))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::mask::Mask;
 use haft_core::redact::Redactor;
 use haft_core::text::CALLBACK_URL;
-use haft_core::{BreakerKey, ConfigError, Effect, Kind, Message, Prepared, SecretRef, Violation};
+use haft_core::{BreakerKey, ConfigError, Effect, Kind, Message, Prepared, Violation};
 use haft_egress::{Destination, Egress, Hosts, ToolPolicy};
 use haft_query::Query;
 use http::Method;
@@ -15,12 +15,12 @@ use crate::auth::Auth;
 use crate::body::{self, JsonTemplate};
 use crate::config::Config;
 use crate::generic::BaseUrl;
-use crate::headers::{Headers, credentials, is_credential};
+use crate::headers::Headers;
 use crate::query::encode;
+use crate::request::{QueryField, RequestTemplate, Rest, Target};
 use crate::response::Shape;
-use crate::schema;
-use crate::tool::{HttpTool, QueryField, Rest, Target};
-use crate::url::UrlTemplate;
+use crate::tool::HttpTool;
+use crate::url::{NOT_ABSOLUTE, UrlTemplate};
 
 haft_core::templates! {
     BAD_DOMAIN = "http.badDomain",
@@ -54,42 +54,125 @@ impl Kind for HttpKind {
 
     fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
         let config = Config::parse(config).map_err(ConfigError)?;
-        prepare(&config, self.egress.clone())
-            .map(|tool| Arc::new(tool) as Arc<dyn Prepared>)
-            .map_err(ConfigError)
+        let tool = prepare(&config, self.egress.clone()).map_err(ConfigError)?;
+        Ok(Arc::new(tool))
     }
 }
 
 fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> {
     let mut violations = Vec::new();
-    let target = target(config, &mut violations);
-    let headers = Headers::parse(&config.headers, &mut violations);
-    let auth = Auth::parse(config.auth.as_ref(), &headers, &mut violations);
-    let (params_query, params_body) = match &config.params {
-        Some(params) if config.params_are_query() => (Some(params), None),
-        Some(params) => (None, Some(Value::Object(params.clone()))),
-        None => (None, None),
+    let request = request(config, &mut violations);
+    let hosts = hosts(config, &mut violations);
+    let shape = shape(config, &mut violations);
+    let Some(request) = request else { return Err(violations) };
+    let (origin, policy, effect) = match &request.target {
+        Target::Template { url, method } => {
+            (url.origin(), ToolPolicy::new(url.origin(), hosts), of_method(method))
+        }
+        // Its method is not known before a call; it may be any.
+        Target::Generic(base) => {
+            (base.url(), ToolPolicy::new(base.url(), hosts).within(base.url().clone()), Effect::Write)
+        }
     };
-    let (query_name, query) =
-        if params_query.is_some() { ("params", params_query) } else { ("query", config.query.as_ref()) };
-    let query = query.map(|fields| {
-        let fields = JsonTemplate::parse_fields(fields, query_name, &mut violations);
-        let field =
-            |(name, value): (String, JsonTemplate)| QueryField { encoded_name: encode(&name), name, value };
-        fields.into_iter().map(field).collect::<Vec<_>>()
-    });
-    let body_name = if params_body.is_some() { "params" } else { "body" };
-    let body = params_body.as_ref().or(config.body.as_ref());
-    let body = body.map(|value| JsonTemplate::parse(value, body_name, &mut violations));
-    if let Some(body) = &body {
-        violations.extend(body::check(body, config.body_type, body_name));
+    // Scheme and user name were looked at when the URL was read.
+    let Ok(to) = Destination::of(origin) else {
+        violations.push(Violation::new("url", Message::new(&NOT_ABSOLUTE)));
+        return Err(violations);
+    };
+    if request.variables().any(|variable| variable.name == CALLBACK_URL) {
+        violations.push(Violation::new(haft_core::error::ROOT, Message::new(&NO_CALLBACK)));
     }
-    let domains = config.security.allowed_domains.iter().map(String::as_str);
-    let hosts = Hosts::parse(domains).map_err(|(at, _)| {
-        let entry = config.security.allowed_domains.get(at).cloned().unwrap_or_default();
+    if !violations.is_empty() {
+        return Err(violations);
+    }
+    let literals = Mask::new(request.literals().iter().map(String::as_str));
+    Ok(HttpTool {
+        egress,
+        breaker: BreakerKey::new(origin.origin().ascii_serialization()),
+        to,
+        policy,
+        effect,
+        shape: Arc::new(shape),
+        limit: config.security.max_response_size,
+        send_defaults: config.send_defaults,
+        schema: request.schema(),
+        secrets: request.secrets(),
+        literals: (!literals.is_empty()).then(|| Arc::new(literals)),
+        request,
+    })
+}
+
+fn request(config: &Config, violations: &mut Vec<Violation>) -> Option<RequestTemplate> {
+    let target = target(config, violations);
+    let headers = Headers::parse(&config.headers, violations);
+    let auth = Auth::parse(config.auth.as_ref(), &headers, violations);
+    let query = query(config, violations);
+    let body = body(config, violations);
+    let target = target?;
+    let rest = match (&target, &query, &body) {
+        (Target::Template { method, .. }, None, None) => match *method {
+            Method::GET | Method::HEAD | Method::DELETE => Rest::Query,
+            _ => Rest::Body,
+        },
+        (Target::Template { .. } | Target::Generic(_), ..) => Rest::Nowhere,
+    };
+    let query = query.unwrap_or_default();
+    Some(RequestTemplate { target, headers, auth, query, body, body_type: config.body_type, rest })
+}
+
+fn target(config: &Config, violations: &mut Vec<Violation>) -> Option<Target> {
+    let mut at = |field: &str, message: Message| violations.push(Violation::new(field, message));
+    let base = match config.base_url.as_deref().map(BaseUrl::parse) {
+        Some(Err(message)) => {
+            at("baseUrl", message);
+            return None;
+        }
+        Some(Ok(base)) => Some(base),
+        None => None,
+    };
+    let Some(url) = &config.url else { return base.map(Target::Generic) };
+    // A base beside a path is only another way of writing one URL.
+    let base = config.base_url.as_deref().unwrap_or_default().trim_end_matches('/');
+    let url = UrlTemplate::parse(&format!("{base}{url}")).map_err(|message| at("url", message)).ok()?;
+    let method = Method::from_bytes(config.method().as_bytes()).unwrap_or(Method::GET);
+    Some(Target::Template { url, method })
+}
+
+/// Nothing where the config has none.
+fn query(config: &Config, violations: &mut Vec<Violation>) -> Option<Vec<QueryField>> {
+    let (name, fields) = match &config.params {
+        Some(params) if config.params_are_query() => ("params", params),
+        Some(_) | None => ("query", config.query.as_ref()?),
+    };
+    let fields = JsonTemplate::parse_fields(fields, name, violations);
+    let field =
+        |(name, value): (String, JsonTemplate)| QueryField { encoded_name: encode(&name), name, value };
+    Some(fields.into_iter().map(field).collect())
+}
+
+fn body(config: &Config, violations: &mut Vec<Violation>) -> Option<JsonTemplate> {
+    let params = config.params.as_ref().filter(|_| !config.params_are_query());
+    let params = params.map(|params| Value::Object(params.clone()));
+    let (name, value) = match &params {
+        Some(params) => ("params", params),
+        None => ("body", config.body.as_ref()?),
+    };
+    let body = JsonTemplate::parse(value, name, violations);
+    violations.extend(body::check(&body, config.body_type, name));
+    Some(body)
+}
+
+fn hosts(config: &Config, violations: &mut Vec<Violation>) -> Hosts {
+    let domains = &config.security.allowed_domains;
+    Hosts::parse(domains.iter().map(String::as_str)).unwrap_or_else(|(at, _)| {
+        let entry = domains.get(at).map_or("", String::as_str);
         let message = Message::new(&BAD_DOMAIN).with("entry", entry);
         violations.push(Violation::new(format!("security.allowedDomains.{at}"), message));
-    });
+        Hosts::default()
+    })
+}
+
+fn shape(config: &Config, violations: &mut Vec<Violation>) -> Shape {
     let redact = config.redact.as_ref().map(Redactor::parse).transpose().unwrap_or_else(|found| {
         violations.extend(found.into_iter().map(|violation| violation.within("redact")));
         None
@@ -98,129 +181,13 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         violations.push(Violation::new("responseFilter", message));
         None
     });
-    let (Some(target), Ok(hosts)) = (target, hosts) else { return Err(violations) };
-
-    let rest = match (&target, &query, &body, &config.params) {
-        (Target::Generic(_), ..) => Rest::Nowhere,
-        (Target::Template { method, .. }, None, None, None) => {
-            if matches!(*method, Method::GET | Method::HEAD | Method::DELETE) {
-                Rest::Query
-            } else {
-                Rest::Body
-            }
-        }
-        (Target::Template { .. }, ..) => Rest::Nowhere,
-    };
-    let origin = target.origin();
-    // Scheme and user name were looked at when the URL was read.
-    let Ok(to) = Destination::of(origin) else {
-        violations.push(Violation::new("url", Message::new(&crate::url::NOT_ABSOLUTE)));
-        return Err(violations);
-    };
-    let mut tool = HttpTool {
-        egress,
-        to,
-        policy: ToolPolicy::new(origin, hosts),
-        effect: target.method().map_or(Effect::Write, of_method),
-        breaker: BreakerKey::new(origin.origin().ascii_serialization()),
-        shape: Arc::new(Shape { redact: redact.unwrap_or_default(), filter, literals: None }),
-        headers,
-        auth,
-        query: query.unwrap_or_default(),
-        body,
-        body_type: config.body_type,
-        rest,
-        limit: config.security.max_response_size,
-        send_defaults: config.send_defaults,
-        secrets: Vec::new(),
-        schema: Value::Null,
-        target,
-    };
-    tool.schema = schema_of(&tool);
-    tool.secrets = secrets_of(&tool);
-    let literals = literals_of(&tool);
-    if let Some(shape) = Arc::get_mut(&mut tool.shape) {
-        shape.literals = literals;
-    }
-    if tool.variables().any(|variable| variable.name == CALLBACK_URL) {
-        violations.push(Violation::new(haft_core::error::ROOT, Message::new(&NO_CALLBACK)));
-    }
-    if violations.is_empty() { Ok(tool) } else { Err(violations) }
-}
-
-fn target(config: &Config, violations: &mut Vec<Violation>) -> Option<Target> {
-    if config.is_generic() {
-        let base = BaseUrl::parse(config.base_url.as_deref().unwrap_or_default());
-        return base
-            .map(Target::Generic)
-            .map_err(|message| violations.push(Violation::new("baseUrl", message)))
-            .ok();
-    }
-    // A base beside a path is only another way of writing one URL.
-    if let Some(base) = &config.base_url
-        && let Err(message) = BaseUrl::parse(base)
-    {
-        violations.push(Violation::new("baseUrl", message));
-        return None;
-    }
-    let base = config.base_url.as_deref().unwrap_or_default().trim_end_matches('/');
-    let url = format!("{base}{}", config.url.as_deref().unwrap_or_default());
-    let url =
-        UrlTemplate::parse(&url).map_err(|message| violations.push(Violation::new("url", message))).ok();
-    let method = Method::from_bytes(config.method().as_bytes()).unwrap_or(Method::GET);
-    Some(Target::Template { url: url?, method })
+    Shape { redact: redact.unwrap_or_default(), filter }
 }
 
 fn of_method(method: &Method) -> Effect {
-    if matches!(*method, Method::GET | Method::HEAD) {
-        Effect::Read
-    } else if matches!(*method, Method::PUT | Method::DELETE) {
-        Effect::Idempotent
-    } else {
-        Effect::Write
+    match *method {
+        Method::GET | Method::HEAD => Effect::Read,
+        Method::PUT | Method::DELETE => Effect::Idempotent,
+        _ => Effect::Write,
     }
-}
-
-fn schema_of(tool: &HttpTool) -> Value {
-    match &tool.target {
-        Target::Generic(_) => BaseUrl::schema(tool.other_variables()),
-        Target::Template { url, .. } => schema::generate(url.path_variables(), tool.other_variables()),
-    }
-}
-
-fn secrets_of(tool: &HttpTool) -> Vec<SecretRef> {
-    let of_url: Vec<&SecretRef> = match &tool.target {
-        Target::Generic(_) => Vec::new(),
-        Target::Template { url, .. } => url.secrets().collect(),
-    };
-    let of_query = tool.query.iter().flat_map(|field| field.value.secrets());
-    let of_body = tool.body.iter().flat_map(JsonTemplate::secrets);
-    let all = of_url
-        .into_iter()
-        .chain(of_query)
-        .chain(tool.headers.secrets())
-        .chain(of_body)
-        .chain(tool.auth.secrets());
-    let mut secrets: Vec<SecretRef> = all.cloned().collect();
-    secrets.sort_unstable();
-    secrets.dedup();
-    secrets
-}
-
-/// Credentials that stand in the definition as they are: an upstream may echo them.
-fn literals_of(tool: &HttpTool) -> Option<Mask> {
-    let mut literals = tool.auth.literals();
-    for (_, text) in tool.headers.iter().filter(|(name, _)| is_credential(name.as_str())) {
-        literals.extend(text.plain().into_iter().flat_map(credentials));
-    }
-    for field in tool.query.iter().filter(|field| is_credential(&field.name)) {
-        if let JsonTemplate::Fixed(Value::String(text)) = &field.value {
-            literals.push(text.clone());
-        }
-    }
-    if let Target::Template { url, .. } = &tool.target {
-        literals.extend(url.literals());
-    }
-    let mask = Mask::new(literals.iter().map(String::as_str));
-    (!mask.is_empty()).then_some(mask)
 }

@@ -9,9 +9,11 @@ mod config;
 mod fill;
 mod generic;
 mod headers;
+mod json;
 mod kind;
 mod oauth;
 mod query;
+mod request;
 mod response;
 mod schema;
 mod status;
@@ -31,6 +33,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         kind::TEMPLATES,
         headers::TEMPLATES,
         oauth::TEMPLATES,
+        request::TEMPLATES,
         response::TEMPLATES,
         status::TEMPLATES,
         url::TEMPLATES,

@@ -45,6 +45,9 @@ const LONGEST_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 const FETCH: Duration = Duration::from_secs(30);
 const TOKEN_BYTES: usize = 256 << 10;
 
+/// So much of an issuer's words is kept.
+const MOST_SAID: usize = 1024;
+
 /// Tokens kept for one tool: one for each space and set of credentials.
 const MOST_TOKENS: usize = 256;
 
@@ -196,7 +199,10 @@ fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
         let error = CallError::new(kind, message).detail("status", answer.status.as_u16()).that_did_nothing();
         // RFC 6749 answers say what is wrong in two fields that hold no secret.
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let says = |field: &str| body.get(field).and_then(Value::as_str).map(str::to_owned);
+        let says = |field: &str| {
+            let text = body.get(field).and_then(Value::as_str)?;
+            Some(text.get(..text.floor_char_boundary(MOST_SAID)).unwrap_or_default().to_owned())
+        };
         let cause: Vec<String> = [says("error"), says("error_description")].into_iter().flatten().collect();
         return Err(if cause.is_empty() { error } else { error.caused_by(cause.join(": ")) });
     }
@@ -219,8 +225,9 @@ fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
         Some(number) => number.as_f64(),
         None => None,
     };
-    let life = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(DEFAULT_LIFE);
-    let life = life.min(LONGEST_LIFE);
+    let life = seconds.map_or(DEFAULT_LIFE, |seconds| {
+        Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(LONGEST_LIFE).min(LONGEST_LIFE)
+    });
     Ok(Token {
         mask: Arc::new(Mask::new([value])),
         header,

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use encoding_rs::Encoding;
 use haft_core::mask::Mask;
-use haft_core::redact::Redactor;
+use haft_core::redact::{REDACTED, Redactor};
 use haft_core::{CallError, ErrorKind, Message};
 use haft_egress::Answer;
 use haft_query::{Most, Query};
@@ -15,9 +15,13 @@ use http::header::CONTENT_TYPE;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::json::Unread;
 use crate::status;
 
 haft_core::templates! {
+    TOO_MANY_VALUES = "http.tooManyValues",
+        "Response too large: it holds more values than there is memory for",
+        "Response too large: 应答包含的值过多，超出内存限制";
     FILTER_FAILED = "http.filterFailed",
         "The responseFilter does not fit the answer: {reason}",
         "responseFilter 不适用于该应答: {reason}";
@@ -29,25 +33,36 @@ const ERROR_BODY: usize = 2048;
 /// What a filter may make; no more than an answer may have.
 const MOST: Most = Most { values: 4_000_000, characters: 32 << 20 };
 
+/// What parsed JSON may take in memory: that of an ordinary answer many times over.
+const LEAST_MEMORY: usize = 64 << 20;
+
 /// What is done with every answer of a tool.
 #[derive(Default)]
 pub(crate) struct Shape {
     pub(crate) redact: Redactor,
     pub(crate) filter: Option<Query>,
-    /// Credentials that the definition holds as they are.
-    pub(crate) literals: Option<Mask>,
 }
 
 impl Shape {
+    /// Whether an answer's size says little of what it costs to shape it.
+    pub(crate) fn costs_more_than_its_size(&self) -> bool {
+        self.filter.is_some() || !self.redact.is_empty()
+    }
+
     /// The tool's result, or the error that the answer is. What `masks` know is in neither.
     pub(crate) fn read(
         &self,
         answer: &Answer,
         masks: &[Arc<Mask>],
+        limit: usize,
         now: Timestamp,
     ) -> Result<Value, CallError> {
-        let mut content = content(answer);
-        for mask in self.literals.iter().chain(masks.iter().map(Arc::as_ref)) {
+        let failure = status::error(answer, now);
+        let mut content = match content(answer, limit) {
+            Ok(content) => content,
+            Err(too_large) => return Err(failure.unwrap_or(too_large)),
+        };
+        for mask in masks {
             // In what was written in another charset nothing can be found before it is decoded.
             if content.is_recoded || mask.may_be_in(&answer.body) {
                 mask.value(&mut content.value);
@@ -56,8 +71,8 @@ impl Shape {
         if !self.redact.is_empty() && content.kind != Kind::Binary {
             self.redact(&mut content);
         }
-        if let Some(error) = status::error(answer, now) {
-            return Err(match self.error_body(content) {
+        if let Some(error) = failure {
+            return Err(match error_body(content) {
                 body if body.is_empty() => error,
                 body => error.detail("body", body),
             });
@@ -72,31 +87,35 @@ impl Shape {
             (_, Kind::Text) => Ok(json!({"data": value})),
             (_, Kind::Binary) => {
                 let kind = media_type(answer).unwrap_or("application/octet-stream");
+                let kind = masks.iter().fold(kind.to_owned(), |kind, mask| mask.text(&kind).into_owned());
                 Ok(json!({"data": value, "contentType": kind, "encoding": "base64"}))
             }
         }
     }
 
     fn redact(&self, content: &mut Content) {
-        if let (Kind::Text, Value::String(text)) = (content.kind, &mut content.value) {
-            *text = self.redact.text(text).into_owned();
-        } else {
-            self.redact.value(&mut content.value);
+        match (content.kind, &mut content.value) {
+            // What has fields, but cannot be read, may hold any of those that must not be seen.
+            (Kind::Text, Value::String(text)) if self.redact.has_paths() && text.contains('{') => {
+                *text = REDACTED.to_owned();
+            }
+            (Kind::Text, Value::String(text)) => *text = self.redact.text(text).into_owned(),
+            (_, value) => self.redact.value(value),
         }
     }
+}
 
-    /// The first of it, as text.
-    fn error_body(&self, content: Content) -> String {
-        let mut text = match (content.kind, content.value) {
-            (Kind::Text, Value::String(text)) => text,
-            (_, value) => value.to_string(),
-        };
-        if text.len() > ERROR_BODY {
-            let end = text.floor_char_boundary(ERROR_BODY);
-            text.truncate(end);
-        }
-        text
+/// The first of it, as text.
+fn error_body(content: Content) -> String {
+    let mut text = match (content.kind, content.value) {
+        (Kind::Text, Value::String(text)) => text,
+        (_, value) => value.to_string(),
+    };
+    if text.len() > ERROR_BODY {
+        let end = text.floor_char_boundary(ERROR_BODY);
+        text.truncate(end);
     }
+    text
 }
 
 /// A body, read.
@@ -115,7 +134,7 @@ enum Kind {
 }
 
 /// Reads a body by what it holds, and by what its header says where that does not tell.
-fn content(answer: &Answer) -> Content {
+fn content(answer: &Answer, limit: usize) -> Result<Content, CallError> {
     let (media, charset) = declared(answer);
     let says_json = media == "application/json" || media.ends_with("+json") || media == "text/json";
     let is_text_type = says_json
@@ -128,20 +147,27 @@ fn content(answer: &Answer) -> Content {
     let is_binary_type = ["image/", "audio/", "video/", "font/"].iter().any(|start| media.starts_with(start));
     let body = &answer.body;
     if body.is_empty() {
-        return Content { value: "".into(), kind: Kind::Text, is_recoded: false };
+        return Ok(Content { value: "".into(), kind: Kind::Text, is_recoded: false });
     }
     let is_utf8 = || std::str::from_utf8(body).is_ok() && !body.contains(&0);
     if !is_text_type && (is_binary_type || !is_utf8()) {
-        return Content { value: STANDARD.encode(body).into(), kind: Kind::Binary, is_recoded: false };
+        return Ok(Content { value: STANDARD.encode(body).into(), kind: Kind::Binary, is_recoded: false });
     }
     let (text, used, _) = charset.unwrap_or(encoding_rs::UTF_8).decode(body);
     let is_recoded = used != encoding_rs::UTF_8;
     // A number or a word alone is JSON only where somebody says so.
     let may_be_json = says_json || media.is_empty() || text.trim_start().starts_with(['{', '[']);
-    match serde_json::from_str(&text) {
-        Ok(value) if may_be_json => Content { value, kind: Kind::Json, is_recoded },
-        Ok(_) | Err(_) => Content { value: text.into_owned().into(), kind: Kind::Text, is_recoded },
+    if may_be_json {
+        match crate::json::parse(&text, LEAST_MEMORY.max(limit.saturating_mul(16))) {
+            Ok(value) => return Ok(Content { value, kind: Kind::Json, is_recoded }),
+            Err(Unread::NotJson) => {}
+            Err(Unread::TooLarge) => {
+                let message = Message::new(&TOO_MANY_VALUES);
+                return Err(CallError::new(ErrorKind::ResponseTooLarge, message));
+            }
+        }
     }
+    Ok(Content { value: text.into_owned().into(), kind: Kind::Text, is_recoded })
 }
 
 fn media_type(answer: &Answer) -> Option<&str> {

@@ -58,7 +58,12 @@ pub(crate) fn error(answer: &Answer, now: Timestamp) -> Option<CallError> {
     let message = Message::new(template).with("host", host).with("status", status);
     let error = CallError::new(kind, message).detail("status", status.as_u16());
     let certainly_nothing = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
-    let error = if certainly_nothing { error.that_did_nothing() } else { error };
+    // Whoever sent us on has taken the request before this one refused it.
+    let error = match (answer.was_redirected, certainly_nothing) {
+        (true, _) => error.that_may_have_acted(),
+        (false, true) => error.that_did_nothing(),
+        (false, false) => error,
+    };
     Some(match retry_after(answer, now).filter(|_| kind.is_transient()) {
         Some(pause) => error.retry_after(pause),
         None => error,

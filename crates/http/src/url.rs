@@ -9,7 +9,8 @@ use serde_json::Value;
 use url::Url;
 
 use crate::fill::{DOTS_IN_PATH, EMPTY_IN_PATH, Filling, NEEDED_IN_PATH, NEEDED_IN_TEXT};
-use crate::headers::is_credential;
+use crate::generic::is_step;
+use crate::headers::{is_credential, looks_secret};
 use crate::query::{Pairs, append};
 
 haft_core::templates! {
@@ -94,7 +95,7 @@ impl UrlTemplate {
             let mut rest = plain.as_str();
             while !rest.is_empty() {
                 let end = match place {
-                    Place::Origin => end_of_origin(&origin, rest),
+                    Place::Origin => end_of_origin(rest),
                     Place::Path => rest.find(['/', '?', '#']),
                     Place::Query => rest.find(['&', '#']),
                     Place::Fragment => None,
@@ -126,7 +127,7 @@ impl UrlTemplate {
             query.into_iter().filter(|parts| !parts.is_empty()).map(|parts| split_pair(&parts)).collect();
         Ok(Self {
             origin: parse_origin(&origin)?,
-            segments: segments.into_iter().map(text_of).collect(),
+            segments: segments.into_iter().map(Text::from_parts).collect(),
             query,
         })
     }
@@ -156,7 +157,8 @@ impl UrlTemplate {
     pub(crate) fn literals(&self) -> Vec<String> {
         let written = |(name, value): &(Text, Option<Text>)| {
             let value = value.as_ref()?.plain()?;
-            is_credential(name.plain()?).then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
+            let text = percent_decode_str(value).decode_utf8_lossy().into_owned();
+            (is_credential(name.plain()?) && looks_secret(&text)).then_some(text)
         };
         self.query.iter().filter_map(written).collect()
     }
@@ -205,7 +207,7 @@ fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
     if raw.is_empty() && is_given {
         filling.wrong(variable, &EMPTY_IN_PATH);
     }
-    if matches!(raw.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..") {
+    if is_step(&raw.to_ascii_lowercase().replace("%2e", ".")) {
         filling.wrong(variable, &DOTS_IN_PATH);
     }
 }
@@ -251,11 +253,9 @@ fn fill_encoded(text: &Text, filling: &mut Filling<'_>) -> String {
 }
 
 /// The origin goes on to the first `/`, `?` or `#` behind `://`.
-fn end_of_origin(before: &str, rest: &str) -> Option<usize> {
-    let whole = format!("{before}{rest}");
-    let start = whole.find("://").map(|at| at + 3)?;
-    let from = start.saturating_sub(before.len()).min(rest.len());
-    rest[from..].find(['/', '?', '#']).map(|at| from + at)
+fn end_of_origin(text: &str) -> Option<usize> {
+    let start = text.find("://")? + 3;
+    text.get(start..)?.find(['/', '?', '#']).map(|at| start + at)
 }
 
 fn parse_origin(written: &str) -> Result<Url, Message> {
@@ -300,10 +300,6 @@ fn push(lists: &mut [Vec<Part>], part: Part) {
     }
 }
 
-fn text_of(parts: Vec<Part>) -> Text {
-    Text::from_parts(parts)
-}
-
 /// `name=value` at its first `=`.
 fn split_pair(parts: &[Part]) -> (Text, Option<Text>) {
     let equals = |part: &Part| match part {
@@ -311,7 +307,7 @@ fn split_pair(parts: &[Part]) -> (Text, Option<Text>) {
         Part::Variable(_) | Part::Secret(_) => None,
     };
     let found = parts.iter().enumerate().find_map(|(at, part)| Some((at, equals(part)?)));
-    let Some((at, place)) = found else { return (text_of(parts.to_vec()), None) };
+    let Some((at, place)) = found else { return (Text::from_parts(parts.to_vec()), None) };
     let (mut name, mut value) = (parts[..at].to_vec(), Vec::new());
     if let Part::Plain(plain) = &parts[at] {
         name.push(Part::Plain(plain[..place].to_owned()));
@@ -321,7 +317,7 @@ fn split_pair(parts: &[Part]) -> (Text, Option<Text>) {
     let drop_empty = |parts: Vec<Part>| {
         parts.into_iter().filter(|part| !matches!(part, Part::Plain(text) if text.is_empty())).collect()
     };
-    (text_of(drop_empty(name)), Some(text_of(drop_empty(value))))
+    (Text::from_parts(drop_empty(name)), Some(Text::from_parts(drop_empty(value))))
 }
 
 fn shown(part: &Part) -> String {

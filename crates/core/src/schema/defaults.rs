@@ -98,25 +98,39 @@ impl Defaults {
     /// Takes out again what was not given.
     pub(super) fn take_out(&self, filled: &mut Map<String, Value>, given: &Map<String, Value>) {
         for field in &self.fields {
-            let Some(own) = given.get(&field.name) else {
-                if field.default.is_some() {
+            match (given.get(&field.name), filled.get_mut(&field.name), &field.inside) {
+                (None, _, _) if field.default.is_some() => {
                     filled.shift_remove(&field.name);
                 }
-                continue;
-            };
-            match (&field.inside, filled.get_mut(&field.name), own) {
-                (Some(Inside::Object(inside)), Some(Value::Object(filled)), Value::Object(given)) => {
-                    inside.take_out(filled, given);
-                }
-                (Some(Inside::Items(inside)), Some(Value::Array(filled)), Value::Array(given)) => {
-                    for pair in filled.iter_mut().zip(given) {
-                        if let (Value::Object(filled), Value::Object(given)) = pair {
-                            inside.take_out(filled, given);
-                        }
+                (Some(given), Some(filled), Some(inside)) => inside.take_out(filled, given),
+                (Some(_) | None, _, _) => {}
+            }
+        }
+    }
+}
+
+impl Inside {
+    fn take_out(&self, filled: &mut Value, given: &Value) {
+        match (self, filled, given) {
+            (Self::Object(inside), Value::Object(filled), Value::Object(given)) => {
+                inside.take_out(filled, given)
+            }
+            (Self::Items(inside), Value::Array(filled), Value::Array(given)) => {
+                for pair in filled.iter_mut().zip(given) {
+                    if let (Value::Object(filled), Value::Object(given)) = pair {
+                        inside.take_out(filled, given);
                     }
                 }
-                _ => {}
             }
+            // JSON text was unfolded, and then filled.
+            (_, filled, Value::String(text)) if !filled.is_string() => {
+                if let Ok(unfolded) = json::parse(text.as_bytes())
+                    && !unfolded.is_string()
+                {
+                    self.take_out(filled, &unfolded);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -288,3 +288,18 @@ async fn an_answer_that_has_no_body_is_neither_decoded_nor_measured() {
         }
     }
 }
+
+#[tokio::test]
+async fn members_of_gzip_are_read_one_after_another_but_not_without_end() {
+    let egress = open_loopback();
+    let member = |text: &[u8]| encode_all(&["gzip"], text);
+    let few = [member(b"one, "), member(b""), member(b"two")].concat();
+    let answer = answered(&egress, &["gzip"], &few, 100).await.expect("an answer");
+    assert_eq!(answer.body, "one, two");
+    let many = member(b"").repeat(2_000);
+    let nested = encode_all(&["gzip"], &many);
+    for (lines, body) in [(&["gzip"][..], &many), (&["gzip, gzip"][..], &nested)] {
+        let (kind, _) = failed(answered(&egress, lines, body, 1 << 20).await);
+        assert_eq!(kind, ErrorKind::ResponseTooLarge, "{lines:?}");
+    }
+}

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use haft_core::json;
+use haft_core::tool::input::{KEPT_BY_SERVER, camel_case};
 use serde_json::{Map, Value};
 
 use crate::cli::CallArgs;
@@ -77,6 +78,15 @@ fn without_name(mut args: CallArgs) -> CallArgs {
     args
 }
 
+/// A definition as a server shows it is one too.
+fn without_server_fields(definition: &Value) -> Value {
+    let mut definition = definition.clone();
+    if let Value::Object(fields) = &mut definition {
+        fields.retain(|name, _| !KEPT_BY_SERVER.contains(&camel_case(name).as_str()));
+    }
+    definition
+}
+
 /// Makes the tools of a file callable in this process, and gives the name of the one to call.
 async fn define(door: &Door, path: &Path, name: Option<&str>) -> anyhow::Result<Result<String, Answer>> {
     let shown = path.display();
@@ -91,7 +101,7 @@ async fn define(door: &Door, path: &Path, name: Option<&str>) -> anyhow::Result<
             names.extend(own.map(str::to_owned));
             continue;
         }
-        let answer = door.post("/api/tools", definition).await?;
+        let answer = door.post("/api/tools", &without_server_fields(definition)).await?;
         if answer.error.is_some() {
             return Ok(Err(answer));
         }

@@ -81,8 +81,21 @@ fn arrows_between_crates_point_one_way() {
 #[test]
 fn only_egress_opens_outgoing_connections() {
     // Whoever can make an HTTP client, dial a socket or resolve a name depends on one of these or says one of these.
-    let clients =
-        ["reqwest", "hyper", "hyper-util", "hyper-rustls", "ureq", "isahc", "curl", "attohttpc", "rustls"];
+    let clients = [
+        "reqwest",
+        "hyper",
+        "hyper-util",
+        "hyper-rustls",
+        "ureq",
+        "isahc",
+        "curl",
+        "attohttpc",
+        "rustls",
+        "tokio-rustls",
+        "native-tls",
+        "h2",
+        "socket2",
+    ];
     for package in packages(&["--no-deps"]) {
         let name = package["name"].as_str().expect("a name");
         // Tests and benchmarks stand outside, as clients of ours do.

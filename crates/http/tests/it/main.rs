@@ -3,6 +3,7 @@
 
 mod auth;
 mod bodies;
+mod closed_ways;
 mod dry_runs;
 mod generic;
 mod headers;

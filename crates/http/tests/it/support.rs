@@ -34,10 +34,15 @@ impl SecretSource for Vault {
 
 /// An engine whose tools may reach loopback and know these secrets, each by what stands behind `secret://`.
 pub(crate) fn engine(secrets: &[(&str, &str)]) -> ToolService {
+    builder(secrets).build()
+}
+
+/// The same before it is built.
+pub(crate) fn builder(secrets: &[(&str, &str)]) -> haft_engine::Builder {
     let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
     let named = secrets.iter().map(|(name, value)| (format!("secret://{name}"), (*value).to_owned()));
     let vault = Vault(named.collect());
-    ToolService::builder().kind(HttpKind::new(egress)).secrets(Arc::new(vault)).build()
+    ToolService::builder().kind(HttpKind::new(egress)).secrets(Arc::new(vault))
 }
 
 /// A definition of the tool `t` with this config and hardly a pause between attempts.

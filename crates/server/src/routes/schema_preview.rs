@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use haft_core::ToolName;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,9 +30,12 @@ pub(crate) async fn schema_preview(
 ) -> Result<Response, ApiError> {
     let mut definition = definition;
     if let Value::Object(fields) = &mut definition {
-        for name in ["name", "description"] {
-            let is_missing = fields.get(name).is_none_or(|value| value.is_null() || value == "");
-            if is_missing {
+        // What is still being typed shall not be in the way.
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let named = text("name").parse::<ToolName>().is_ok();
+        let described = !text("description").is_empty();
+        for (name, is_there) in [("name", named), ("description", described)] {
+            if !is_there {
                 fields.insert(name.to_owned(), "preview".into());
             }
         }

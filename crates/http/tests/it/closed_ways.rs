@@ -1,0 +1,151 @@
+//! Ways around a tool's rules that are closed: redirects, odd methods, second voices, unreadable failures.
+
+use haft_engine::{ErrorKind, Locale};
+use haft_testkit::{json_reply, reply};
+use serde_json::json;
+
+use crate::support::{Stage, with};
+
+#[tokio::test]
+async fn an_order_is_not_placed_again_because_its_page_is_busy() {
+    for (status, kind) in [(503, ErrorKind::Server), (429, ErrorKind::RateLimit)] {
+        let stage = Stage::answering(&[], move |seen| match seen.target.as_str() {
+            "/orders" => reply(303, &[("location", "/orders/1")], ""),
+            _ => reply(status, &[], "busy"),
+        })
+        .await;
+        let made = stage.made(stage.at("/orders", json!({"method": "POST"})), json!({})).await;
+        let case = status.to_string();
+        assert_eq!(made.error(&case).kind(), kind, "{case}");
+        let orders = made.seen.iter().filter(|seen| seen.method == "POST").count();
+        assert_eq!((orders, made.result.attempts), (1, 1), "{case}");
+        assert!(!made.error(&case).is_retryable(), "{case}: {}", made.error(&case).to_json(Locale::En));
+    }
+}
+
+#[tokio::test]
+async fn the_generic_form_does_not_leave_its_base_by_a_redirect() {
+    let stage = Stage::answering(&[], |seen| match seen.target.as_str() {
+        "/v1/go?to=/admin" => reply(302, &[("location", "/admin")], ""),
+        "/v1/go?to=/v1/items" => reply(302, &[("location", "/v1/items")], ""),
+        _ => json_reply(200, &json!({"at": seen.target})),
+    })
+    .await;
+    let config = json!({"baseUrl": stage.up.url("/v1"), "headers": {"X-Key": "k-123456"}});
+    let stays = stage.made(config.clone(), json!({"url": "/go?to=/v1/items", "method": "GET"})).await;
+    assert_eq!(stays.data("stays"), &json!({"at": "/v1/items"}));
+    let leaves = stage.made(config, json!({"url": "/go?to=/admin", "method": "GET"})).await;
+    let (kind, words) = leaves.failed("leaves");
+    assert_eq!(kind, ErrorKind::Permission, "{words}");
+    assert!(words.starts_with("Not allowed: the request would leave http://127.0.0.1:"), "{words}");
+    assert!(leaves.seen.iter().all(|seen| seen.target != "/admin"), "{:?}", leaves.seen);
+}
+
+#[tokio::test]
+async fn a_model_can_neither_choose_other_methods_nor_speak_for_the_tool() {
+    let stage = Stage::new().await;
+    let key = json!({"type": "apiKey", "in": "query", "name": "key", "value": "secret-12345"});
+    let generic = json!({"baseUrl": stage.up.url("/v1"), "auth": key, "query": {"tenant": "a"}});
+    for (arguments, path) in [
+        (json!({"url": "/x", "method": "CONNECT"}), "method: must be one of GET, POST"),
+        (json!({"url": "/x", "method": "FOO BAR"}), "method: must be one of GET, POST"),
+        (json!({"url": "/x?key=other", "method": "GET"}), "url?key: is set by the tool itself"),
+        (json!({"url": "/x?a=1&%74enant=b", "method": "GET"}), "url?tenant: is set by the tool itself"),
+    ] {
+        let made = stage.made(generic.clone(), arguments.clone()).await;
+        let (kind, words) = made.refused(&arguments.to_string());
+        assert_eq!(kind, ErrorKind::Validation, "{arguments}");
+        assert!(words.contains(path), "{arguments}: {words}");
+    }
+    let lower = stage.made(generic, json!({"url": "/x", "method": "patch", "body": {"a": 1}})).await;
+    assert_eq!(lower.only("lower").method, "PATCH");
+
+    let plain = stage.at(
+        "/items",
+        json!({"auth": {"type": "apiKey", "in": "query", "name": "key", "value": "secret-12345"}}),
+    );
+    let made = stage.made(plain, json!({"key": "other", "q": 1})).await;
+    assert!(made.refused("plain").1.contains("key: is set by the tool itself"), "{}", made.shown());
+}
+
+#[tokio::test]
+async fn a_status_is_told_whatever_its_body_is() {
+    for (status, headers, kind) in [
+        (401, vec![("content-encoding", "rot13")], ErrorKind::Authentication),
+        (400, vec![("content-encoding", "gzip")], ErrorKind::Validation),
+        (404, vec![("content-encoding", "br, zstd")], ErrorKind::NotFound),
+    ] {
+        let stage = Stage::answering(&[], move |_| reply(status, &headers, "not what it says")).await;
+        let made = stage.made(stage.at("/", json!({"method": "PUT"})), json!({})).await;
+        assert_eq!((made.error("it").kind(), made.result.attempts), (kind, 1), "{status}");
+    }
+    let stage = Stage::answering(&[], |_| reply(422, &[], "x".repeat(3 << 20))).await;
+    let made = stage.made(stage.at("/", json!({"security": {"maxResponseSize": 1000}})), json!({})).await;
+    assert_eq!(made.error("long").kind(), ErrorKind::Validation);
+    let body = made.error("long").details(Locale::En)["body"].as_str().map(str::len);
+    assert_eq!(body, Some(1000), "as much as the tool may read");
+}
+
+#[tokio::test]
+async fn an_empty_body_is_announced_where_one_is_usual() {
+    let stage = Stage::new().await;
+    for (method, announced) in
+        [("POST", Some("0")), ("PUT", Some("0")), ("PATCH", Some("0")), ("GET", None), ("DELETE", None)]
+    {
+        let config = stage.at("/", json!({"method": method, "query": {"a": 1}}));
+        let made = stage.made(config, json!({})).await;
+        assert_eq!(made.only(method).header("content-length"), announced, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn defaults_inside_json_text_are_not_sent_either() {
+    let stage = Stage::new().await;
+    let inner =
+        json!({"type": "object", "properties": {"limit": {"type": "integer", "default": 5}, "q": {}}});
+    let schema = json!({"type": "object", "properties": {"filter": inner}});
+    let definition = |send: bool| {
+        let config = stage.at("/", json!({"method": "POST", "sendDefaults": send}));
+        with(crate::support::defined(config), json!({"inputSchema": schema}))
+    };
+    for (send, arguments, sent) in [
+        (false, json!({"filter": "{\"q\": 1}"}), json!({"filter": {"q": 1}})),
+        (false, json!({"filter": "{\"q\": 1, \"limit\": 7}"}), json!({"filter": {"q": 1, "limit": 7}})),
+        (false, json!({"filter": {"q": 1}}), json!({"filter": {"q": 1}})),
+        (true, json!({"filter": "{\"q\": 1}"}), json!({"filter": {"q": 1, "limit": 5}})),
+    ] {
+        let made = stage.made_by(definition(send), arguments.clone()).await;
+        assert_eq!(made.only("it").json(), sent, "{arguments}");
+    }
+}
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Kept(std::sync::Mutex<Vec<haft_engine::CallRecord>>);
+
+impl haft_engine::CallSink for Kept {
+    fn write<'a>(
+        &'a self,
+        records: &'a [haft_engine::CallRecord],
+    ) -> haft_engine::BoxFuture<'a, Result<(), haft_engine::SinkError>> {
+        self.0.lock().expect("not poisoned").extend_from_slice(records);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_model_was_told_elsewhere_is_in_no_record() {
+    let upstream = haft_testkit::Upstream::start(crate::support::echo).await;
+    let sink = std::sync::Arc::new(Kept::default());
+    let tools = crate::support::builder(&[("k", "hunter2-hunter2")]).sink(sink.clone()).build();
+    let config = json!({"url": upstream.url("/"), "method": "POST", "headers": {"X-K": "secret://k"}});
+    tools.register(haft_engine::Tool::from_json(crate::support::open(config))).expect("registered");
+    let told = json!({"note": "the key is hunter2-hunter2"});
+    let result = tools.execute("t", told, haft_engine::CallOptions::default()).await.expect("an answer");
+    assert!(result.is_success());
+    tools.close().await;
+    let records = sink.0.lock().expect("not poisoned");
+    assert_eq!(records[0].arguments.value(), Some(json!({"note": "the key is ***"})));
+    let shown = records[0].outcome.as_ref().expect("a success").text();
+    assert!(shown.contains("***") && !shown.contains("hunter2"), "{shown}");
+}
