@@ -2,13 +2,17 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use axum::routing::post;
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
-use haft_server::Settings;
+use haft_egress::Egress;
+use haft_engine::SpaceId;
+use haft_server::{SecretKeeper, Settings};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -34,12 +38,22 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
                 axum::serve(listener, router).await?;
             }
             _ => {
-                let router = haft_server::router(engine(10)?, Settings { token: TOKEN.to_owned().into() });
+                let router = haft_server::router(engine(10)?, settings());
                 haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
             }
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+struct Forgetful;
+
+impl SecretKeeper for Forgetful {
+    fn keep(&self, _: SpaceId, _: &str, _: SecretString) {}
+}
+
+fn settings() -> Settings {
+    Settings { token: TOKEN.to_owned().into(), egress: Egress::default(), secrets: Arc::new(Forgetful) }
 }
 
 async fn bare(Json(body): Json<Value>) -> Json<Value> {

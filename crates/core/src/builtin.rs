@@ -8,8 +8,8 @@ use crate::ToolSchema;
 use crate::schema::any_arguments;
 
 use crate::{
-    Arguments, BoxFuture, CallContext, CallError, ConfigError, Effect, Kind, Message, Prepared, ToolOutput,
-    ToolSpec, Violation,
+    Arguments, BoxFuture, BreakerKey, CallContext, CallError, ConfigError, Effect, Kind, Message, Prepared,
+    ToolName, ToolOutput, ToolSpec, Violation,
 };
 
 crate::templates! {
@@ -22,6 +22,16 @@ crate::templates! {
 pub trait Builtin: Send + Sync + 'static {
     /// Name, title, description, schemas. Its name is its id.
     fn spec(&self) -> ToolSpec;
+
+    /// Other names it was known by.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Calls that fail together; a tool that needs nobody has none.
+    fn breaker_key(&self, _arguments: &Arguments) -> Option<BreakerKey> {
+        None
+    }
 
     /// Better words for what is wrong with an argument than the schema has.
     fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
@@ -59,6 +69,14 @@ impl Kind for BuiltinKind {
         specs.map(|spec| ToolSpec { config: config(&spec), kind: self.name().into(), ..spec }).collect()
     }
 
+    fn tool_aliases(&self) -> Vec<(&'static str, ToolName)> {
+        let of = |builtin: &Arc<dyn Builtin>| {
+            let name = builtin.spec().name;
+            builtin.aliases().iter().map(move |alias| (*alias, name.clone()))
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
     fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
         let wanted = config.get("tool").and_then(Value::as_str);
         let found = self.0.iter().find(|builtin| Some(builtin.spec().name.as_str()) == wanted);
@@ -90,6 +108,10 @@ impl Prepared for Ready {
 
     fn input_schema(&self) -> Option<Value> {
         self.builtin.spec().input_schema
+    }
+
+    fn breaker_key(&self, arguments: &Arguments) -> Option<BreakerKey> {
+        self.builtin.breaker_key(arguments)
     }
 
     fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::{Arguments, CallContext, CallError, Effect, Message, SecretRef, ToolSpec, Violation};
+use crate::{Arguments, CallContext, CallError, Effect, Message, SecretRef, ToolName, ToolSpec, Violation};
 
 /// A future behind `dyn`, as the seams return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -25,6 +25,11 @@ pub trait Kind: Send + Sync {
 
     /// The tools this kind brings along, for everyone; their names are their ids.
     fn tools(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    /// Other names by which its tools may be asked for.
+    fn tool_aliases(&self) -> Vec<(&'static str, ToolName)> {
         Vec::new()
     }
 

@@ -94,9 +94,10 @@ impl Builder {
     pub fn build(self) -> ToolService {
         let events = self.events.map(Events::new);
         let tools = self.kinds.tools();
+        let catalogue = Catalogue::with_aliases(self.kinds.tool_aliases());
         let service = ToolService::new(Inner {
             kinds: self.kinds,
-            catalogue: Catalogue::default(),
+            catalogue,
             breakers: self.breaker.map(Breakers::new),
             cache: self.cache_bytes.map(AnswerCache::new),
             limits_on: self.limits,

@@ -124,15 +124,26 @@ pub(crate) struct Catalogue {
     shared: ArcSwap<Layer>,
     spaces: ArcSwap<HashMap<SpaceId, Arc<Layer>>>,
     writing: Mutex<()>,
+    /// Other names of shared tools.
+    aliases: HashMap<&'static str, ToolName>,
 }
 
 impl Catalogue {
+    /// An empty one, in which some tools may be asked for by other names.
+    pub(crate) fn with_aliases(aliases: HashMap<&'static str, ToolName>) -> Self {
+        Self { aliases, ..Self::default() }
+    }
+
     /// The tool of that name or id, as a space sees it.
     pub(crate) fn find(&self, space: SpaceId, name_or_id: &str) -> Option<Arc<Entry>> {
         if let Some(entry) = self.shared.load().find(name_or_id) {
             return Some(entry.clone());
         }
-        self.spaces.load().get(&space)?.find(name_or_id).cloned()
+        if let Some(entry) = self.spaces.load().get(&space).and_then(|layer| layer.find(name_or_id)) {
+            return Some(entry.clone());
+        }
+        let name = self.aliases.get(name_or_id)?;
+        self.shared.load().find(name.as_str()).cloned()
     }
 
     /// All a space sees, by name.
@@ -209,6 +220,25 @@ impl Catalogue {
         Ok(put)
     }
 
+    /// Puts many tools into a space at once: all of them, or none.
+    pub(crate) fn put_all(
+        &self,
+        space: SpaceId,
+        tools: Vec<(ToolVersion, PreparedTool, Expected)>,
+    ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
+        let _writing = lock(&self.writing);
+        let mut layer = self.layer(space);
+        let mut put = Vec::with_capacity(tools.len());
+        for (version, tool, expected) in tools {
+            let before = self.check_put(space, &version, expected)?;
+            let entry = Arc::new(Entry::new(version, tool, before.as_deref()));
+            put.push(entry.version.clone());
+            layer.put(entry);
+        }
+        self.store(space, layer);
+        Ok(put)
+    }
+
     /// Says what is in the way of a tool, or gives the one it would take the place of.
     pub(crate) fn check_put(
         &self,
@@ -221,7 +251,8 @@ impl Catalogue {
         let before = layer.and_then(|layer| layer.by_id(&version.id)).cloned();
         let holder = layer.and_then(|layer| layer.by_name.get(&version.spec.name));
         let taken = holder.is_some_and(|entry| entry.version.id != version.id);
-        if taken || self.shared.load().by_name.contains_key(&version.spec.name) {
+        let is_alias = self.aliases.contains_key(version.spec.name.as_str());
+        if taken || is_alias || self.shared.load().by_name.contains_key(&version.spec.name) {
             return Err(name_taken(&version.spec.name));
         }
         match (expected, before.as_deref()) {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use haft_core::nearest::nearest;
 use haft_core::schema::any_arguments;
-use haft_core::{CallError, Effect, Kind, KindName, Message, Prepared, ToolSchema, ToolSpec, Violation};
+use haft_core::{
+    CallError, Effect, Kind, KindName, Message, Prepared, ToolName, ToolSchema, ToolSpec, Violation,
+};
 use serde_json::Value;
 
 haft_core::templates! {
@@ -40,6 +42,11 @@ impl Kinds {
         // An alias is the same kind under another key.
         let kinds = self.0.iter().filter(|(name, kind)| **name == kind.name());
         kinds.flat_map(|(_, kind)| kind.tools()).collect()
+    }
+
+    /// Other names of those tools.
+    pub(crate) fn tool_aliases(&self) -> HashMap<&'static str, ToolName> {
+        self.0.values().flat_map(|kind| kind.tool_aliases()).collect()
     }
 
     /// Makes a definition callable, or says all that is wrong with it. Costs time: keep it off async threads.

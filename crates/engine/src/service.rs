@@ -270,6 +270,14 @@ impl SpaceTools<'_> {
         self.engine.catalogue.put(self.space, version, tool, expected)
     }
 
+    /// Adds many tools, or puts new versions in their places: all of them, or none.
+    pub fn put_all(
+        &self,
+        tools: Vec<(ToolVersion, PreparedTool, Expected)>,
+    ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
+        self.engine.catalogue.put_all(self.space, tools)
+    }
+
     /// Says what would be in the way of [`Self::put`], and changes nothing.
     pub fn check_put(&self, version: &ToolVersion, expected: Expected) -> Result<(), CallError> {
         self.engine.catalogue.check_put(self.space, version, expected).map(drop)

@@ -63,6 +63,9 @@ pub(crate) enum Command {
     /// Call a tool
     #[command(after_help = CALL_HELP)]
     Call(CallArgs),
+    /// Make tools from an API document
+    #[command(after_help = IMPORT_HELP)]
+    Import(ImportArgs),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  haft completions bash > ~/.local/share/bash-completion/completions/haft"
@@ -111,6 +114,40 @@ pub(crate) enum ToolsCommand {
     Show {
         /// The tool's name or id
         name: String,
+    },
+}
+
+const IMPORT_HELP: &str = "\
+Examples:
+  haft import openapi petstore.yaml --name petstore --dry-run
+  haft import openapi https://api.example.com/openapi.json --only getUser --only 'POST /users'";
+
+#[derive(Args)]
+pub(crate) struct ImportArgs {
+    /// Put before the name of each tool
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Show what would come, and keep nothing
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(subcommand)]
+    pub(crate) command: ImportCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ImportCommand {
+    /// An OpenAPI 3 or Swagger 2 document, in JSON or YAML
+    Openapi {
+        /// A file, a URL, or - for standard input
+        source: String,
+        /// Where the API is, whatever the document says
+        #[arg(long, value_name = "URL")]
+        base_url: Option<String>,
+        /// Only this operation: its operationId, or METHOD /path; may be given several times
+        #[arg(long, value_name = "OPERATION")]
+        only: Vec<String>,
     },
 }
 

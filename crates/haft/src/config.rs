@@ -9,7 +9,7 @@ use haft_egress::{Egress, Networks};
 use serde::Deserialize;
 
 use crate::cli::Settings;
-use crate::secrets::EnvironmentSecrets;
+use crate::secrets::Secrets;
 
 /// The file as written: every key optional, unknown ones refused.
 #[derive(Deserialize, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Config {
     pub(crate) admin_token: Option<String>,
     pub(crate) log: Option<String>,
     pub(crate) locale: Locale,
-    pub(crate) secrets: EnvironmentSecrets,
+    pub(crate) secrets: Secrets,
     networks: Networks,
     /// In PEM form.
     ca_certs: Option<Vec<u8>>,
@@ -52,7 +52,7 @@ impl Config {
         Ok(Self {
             networks,
             ca_certs: ca_certs.transpose()?,
-            secrets: EnvironmentSecrets::new(environment()),
+            secrets: Secrets::new(environment()),
             addr: file.addr,
             admin_token: file.admin_token,
             log: settings.log.clone().or(file.log),

@@ -1,5 +1,7 @@
 //! How commands reach tools: over HTTP to a server, or through the same routes in this process.
 
+use std::sync::Arc;
+
 use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
@@ -79,9 +81,14 @@ impl Door {
     /// This process, whatever servers there are.
     pub(crate) fn here(config: Config) -> anyhow::Result<Self> {
         let token = new_token()?;
-        let settings = haft_server::Settings { token: token.clone() };
+        let (egress, secrets) = (config.egress()?, config.secrets.clone());
+        let settings = haft_server::Settings {
+            token: token.clone(),
+            egress: egress.clone(),
+            secrets: Arc::new(secrets.clone()),
+        };
         let locale = config.locale;
-        let tools = engine::for_command(config.egress()?, config.secrets);
+        let tools = engine::for_command(egress, secrets);
         Ok(Self { token, locale, way: Way::Here(haft_server::router(tools, settings)) })
     }
 

@@ -9,19 +9,19 @@ use haft_engine::{
 
 use haft_http::HttpKind;
 
-use crate::secrets::EnvironmentSecrets;
+use crate::secrets::Secrets;
 
 /// An engine for a server: all guards on, every call logged.
-pub(crate) fn for_server(egress: Egress, secrets: EnvironmentSecrets) -> ToolService {
+pub(crate) fn for_server(egress: Egress, secrets: Secrets) -> ToolService {
     ready(ToolService::builder().events().sink(Arc::new(LogLines)), egress, secrets)
 }
 
 /// An engine for one command.
-pub(crate) fn for_command(egress: Egress, secrets: EnvironmentSecrets) -> ToolService {
+pub(crate) fn for_command(egress: Egress, secrets: Secrets) -> ToolService {
     ready(ToolService::builder(), egress, secrets)
 }
 
-fn ready(builder: Builder, egress: Egress, secrets: EnvironmentSecrets) -> ToolService {
+fn ready(builder: Builder, egress: Egress, secrets: Secrets) -> ToolService {
     let builtins = haft_builtins::kind().with(haft_calc::calculator());
     let builder =
         builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress)).secrets(Arc::new(secrets));

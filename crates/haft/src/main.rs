@@ -40,6 +40,7 @@ async fn run(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => commands::serve::run(args, config).await,
         Command::Tools(args) => commands::tools::run(args, config).await,
         Command::Call(args) => commands::call::run(args, config).await,
+        Command::Import(args) => commands::import::run(args, config).await,
         Command::Completions { shell } => commands::completions::run(shell),
     }
 }

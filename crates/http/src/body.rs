@@ -17,8 +17,8 @@ haft_core::templates! {
         "the name of a field cannot hold a variable or a secret",
         "字段名中不能包含变量或密钥";
     NOT_A_FORM = "http.notAForm",
-        "must be an object of fields when bodyType is form",
-        "bodyType 为 form 时必须是由字段组成的对象";
+        "must be an object of fields when bodyType is form or multipart",
+        "bodyType 为 form 或 multipart 时必须是由字段组成的对象";
 }
 
 /// A JSON value whose texts may hold placeholders.
@@ -130,10 +130,11 @@ impl JsonTemplate {
 /// What is wrong with a body for its type, as far as the template tells.
 pub(crate) fn check(body: &JsonTemplate, kind: BodyType, path: &str) -> Option<Violation> {
     let fits = match (kind, body) {
-        (BodyType::Json | BodyType::Text, _) | (BodyType::Form, JsonTemplate::Object(_)) => true,
+        (BodyType::Json | BodyType::Text, _)
+        | (BodyType::Form | BodyType::Multipart, JsonTemplate::Object(_)) => true,
         // One variable may well be an object.
-        (BodyType::Form, JsonTemplate::Text(text)) => text.only_variable().is_some(),
-        (BodyType::Form, JsonTemplate::Fixed(_) | JsonTemplate::Array(_)) => false,
+        (BodyType::Form | BodyType::Multipart, JsonTemplate::Text(text)) => text.only_variable().is_some(),
+        (BodyType::Form | BodyType::Multipart, JsonTemplate::Fixed(_) | JsonTemplate::Array(_)) => false,
     };
     (!fits).then(|| Violation::new(path, Message::new(&NOT_A_FORM)))
 }
@@ -150,6 +151,7 @@ pub(crate) fn encode(value: &Value, kind: BodyType) -> (Bytes, HeaderValue) {
             let form = HeaderValue::from_static("application/x-www-form-urlencoded");
             (pairs.into_text().into(), form)
         }
+        BodyType::Multipart => crate::multipart::encode(value),
         BodyType::Text => {
             (as_text(value).into_owned().into(), HeaderValue::from_static("text/plain; charset=utf-8"))
         }

@@ -57,6 +57,7 @@ pub(crate) enum BodyType {
     Json,
     Form,
     Text,
+    Multipart,
 }
 
 /// `timeout` may stand here too; it is read as the tool's own.

@@ -9,8 +9,10 @@ mod config;
 mod fill;
 mod generic;
 mod headers;
+pub mod import;
 mod json;
 mod kind;
+mod multipart;
 mod oauth;
 mod query;
 mod request;
@@ -41,5 +43,6 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
     .into_iter()
     .flatten()
     .copied()
+    .chain(import::all_templates())
     .collect()
 }

@@ -163,7 +163,9 @@ impl RequestTemplate {
             }
             (Target::Template { .. }, None, Rest::Nowhere) => None,
         };
-        if self.body_type == BodyType::Form && body.as_ref().is_some_and(|body| !body.is_object()) {
+        if matches!(self.body_type, BodyType::Form | BodyType::Multipart)
+            && body.as_ref().is_some_and(|body| !body.is_object())
+        {
             filling.violate(Violation::new(self.body_argument(), Message::new(&NOT_A_FORM)));
         }
         self.auth.fill(filling, &mut headers, &mut pairs);

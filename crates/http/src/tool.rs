@@ -145,7 +145,7 @@ impl Prepared for HttpTool {
                 shown["headers"][CONTENT_TYPE.as_str()] = String::from_utf8_lossy(media.as_bytes()).into();
             }
             shown["body"] = match kind {
-                BodyType::Json => body.clone(),
+                BodyType::Json | BodyType::Multipart => body.clone(),
                 BodyType::Form => readable(&String::from_utf8_lossy(&bytes)).into(),
                 BodyType::Text => as_text(body).into_owned().into(),
             };

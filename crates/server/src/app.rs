@@ -1,9 +1,12 @@
 //! The application: what handlers share, and the router readable as an index.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use haft_core::{SpaceId, UserId};
+use haft_egress::Egress;
 use haft_engine::ToolService;
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -11,10 +14,19 @@ use uuid::Uuid;
 use crate::{auth, error, request, routes};
 
 /// What a server is made with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     /// Whoever carries it is the admin.
     pub token: SecretString,
+    /// The way out, for documents that are imported from a URL.
+    pub egress: Egress,
+    /// Where secrets go that an import found.
+    pub secrets: Arc<dyn SecretKeeper>,
+}
+
+/// Keeps secrets for the tools of a space.
+pub trait SecretKeeper: Send + Sync {
+    fn keep(&self, space: SpaceId, name: &str, value: SecretString);
 }
 
 /// What handlers share. Cheap to clone.
@@ -37,6 +49,7 @@ pub fn router(tools: ToolService, settings: Settings) -> Router {
             "/tools/{id}",
             get(routes::tools::read).put(routes::tools::replace).delete(routes::tools::remove),
         )
+        .route("/tools/import/openapi", post(routes::import::openapi))
         .route("/tools/schema-preview", post(routes::schema_preview::schema_preview))
         .route("/tools/{id}/execute", post(routes::execute::execute))
         .method_not_allowed_fallback(error::method_not_allowed)

@@ -10,7 +10,7 @@ mod query;
 mod request;
 mod routes;
 
-pub use app::{Settings, router};
+pub use app::{SecretKeeper, Settings, router};
 pub use auth::SOURCE;
 pub use listen::serve;
 
@@ -25,6 +25,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         query::TEMPLATES,
         routes::tools::TEMPLATES,
         routes::execute::TEMPLATES,
+        routes::import::TEMPLATES,
     ];
     own.into_iter().flatten().copied().collect()
 }

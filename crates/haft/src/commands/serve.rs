@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -38,8 +39,13 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
         Some(token) => SecretString::from(token),
         None => new_token()?,
     };
-    let tools = engine::for_server(egress.clone(), config.secrets);
-    let router = haft_server::router(tools.clone(), haft_server::Settings { token: token.clone() });
+    let tools = engine::for_server(egress.clone(), config.secrets.clone());
+    let settings = haft_server::Settings {
+        token: token.clone(),
+        egress: egress.clone(),
+        secrets: Arc::new(config.secrets),
+    };
+    let router = haft_server::router(tools.clone(), settings);
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);

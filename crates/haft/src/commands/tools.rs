@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::cli::{ToolsArgs, ToolsCommand};
 use crate::config::Config;
-use crate::door::{Answer, Door};
+use crate::door::Door;
+use crate::show;
 use crate::show::{QUIET, STRONG};
-use crate::{exit, show};
 
 pub(crate) async fn run(args: ToolsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
@@ -24,7 +24,7 @@ async fn list(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
     let mut path = "/api/tools?limit=200".to_owned();
     loop {
         let mut answer = door.get(&path).await?;
-        if let Some(code) = failed(&answer, json) {
+        if let Some(code) = super::failed(&answer, json) {
             return Ok(code);
         }
         if let Some(Value::Array(items)) = answer.data.get_mut("items").map(Value::take) {
@@ -54,7 +54,7 @@ async fn list(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
 
 async fn show_one(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCode> {
     let answer = door.get(&format!("/api/tools/{}", super::encoded(name))).await?;
-    if let Some(code) = failed(&answer, json) {
+    if let Some(code) = super::failed(&answer, json) {
         return Ok(code);
     }
     let tool = &answer.data;
@@ -83,19 +83,6 @@ async fn show_one(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCod
     let sample: Vec<String> = required.iter().map(|argument| format!("{argument}=…")).collect();
     show::line_out(format_args!("\n{QUIET}haft call {} {}{QUIET:#}", text(tool, "name"), sample.join(" ")));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Shows a failure, if it is one, and gives the code to end with.
-fn failed(answer: &Answer, json: bool) -> Option<ExitCode> {
-    let failure = answer.error.as_ref()?;
-    if json {
-        let error =
-            serde_json::json!({"kind": failure.kind, "message": answer.message, "details": failure.details});
-        show::line_out(serde_json::json!({"success": false, "error": error}));
-    } else {
-        show::failure(answer, failure);
-    }
-    Some(exit::code(failure.kind).into())
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {

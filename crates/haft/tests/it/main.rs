@@ -12,6 +12,7 @@ mod configuration;
 mod house;
 mod http_failures;
 mod http_tools;
+mod imports;
 mod serve;
 
 const HAFT: &str = env!("CARGO_BIN_EXE_haft");

@@ -8,6 +8,7 @@ mod dry_runs;
 mod generic;
 mod headers;
 mod idempotency;
+mod import_openapi;
 mod oauth;
 mod oauth_failures;
 mod path;

@@ -2,5 +2,6 @@
 
 pub(crate) mod execute;
 pub(crate) mod health;
+pub(crate) mod import;
 pub(crate) mod schema_preview;
 pub(crate) mod tools;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_egress::Egress;
 use haft_engine::{
     Arguments, BoxFuture, BreakerSettings, Builder, CallContext, CallError, CallRecord, CallSink,
-    ConfigError, Effect, Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService,
+    ConfigError, Effect, Kind, MockKind, Prepared, SinkError, SpaceId, Tool, ToolOutput, ToolService,
 };
-use haft_server::Settings;
+use haft_server::{SecretKeeper, Settings};
 use haft_testkit::Client;
+use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -56,6 +58,18 @@ impl CallSink for Stuck {
     }
 }
 
+/// Forgets what it is given.
+struct Forgetful;
+
+impl SecretKeeper for Forgetful {
+    fn keep(&self, _: SpaceId, _: &str, _: SecretString) {}
+}
+
+fn settings() -> Settings {
+    let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
+    Settings { token: TOKEN.to_owned().into(), egress, secrets: Arc::new(Forgetful) }
+}
+
 pub(crate) struct App {
     pub(crate) url: String,
     pub(crate) api: Client,
@@ -89,7 +103,7 @@ impl App {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
-        let router = haft_server::router(engine.clone(), Settings { token: TOKEN.to_owned().into() });
+        let router = haft_server::router(engine.clone(), settings());
         let served = tokio::spawn(haft_server::serve(listener, router, stop.clone(), grace));
         Self {
             api: Client::new(&url, TOKEN),

@@ -1,0 +1,93 @@
+//! `haft import openapi …`
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value};
+
+use crate::cli::{ImportArgs, ImportCommand};
+use crate::config::Config;
+use crate::door::Door;
+use crate::show;
+use crate::show::{QUIET, STRONG};
+
+pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<ExitCode> {
+    super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
+    let (route, mut body) = match args.command {
+        ImportCommand::Openapi { source, base_url, only } => {
+            let mut body = Map::new();
+            if source.starts_with("http://") || source.starts_with("https://") {
+                body.insert("url".to_owned(), source.into());
+            } else {
+                body.insert("spec".to_owned(), text(&source)?.into());
+            }
+            body.insert("baseUrl".to_owned(), base_url.into());
+            body.insert("only".to_owned(), only.into());
+            ("openapi", body)
+        }
+    };
+    body.insert("name".to_owned(), args.name.into());
+    body.insert("dryRun".to_owned(), args.dry_run.into());
+    body.retain(|_, value| !value.is_null());
+    let has_server =
+        args.server.url.is_some() || args.server.token.is_some() || args.server.admin_token.is_some();
+    if !has_server && !args.dry_run {
+        bail!("there is no server to keep the tools: set HAFT_TOKEN, or look with --dry-run");
+    }
+    let door = Door::open(&args.server, config)?;
+    let answer = door.post(&format!("/api/tools/import/{route}"), &Value::Object(body)).await?;
+    if let Some(code) = super::failed(&answer, args.server.json) {
+        return Ok(code);
+    }
+    if args.server.json {
+        show::line_out(&answer.data);
+    } else {
+        report(&answer.data, args.dry_run);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The text of a file, or of standard input.
+fn text(source: &str) -> anyhow::Result<String> {
+    if source == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+        return Ok(text);
+    }
+    std::fs::read_to_string(Path::new(source)).with_context(|| format!("cannot read {source}"))
+}
+
+fn report(data: &Value, dry_run: bool) {
+    let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    let tools = data["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let width = tools.iter().map(|tool| text(tool, "name").len()).max().unwrap_or(0);
+    for tool in tools {
+        let changes: Vec<&str> =
+            tool["changes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let changes = if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
+        show::line_out(format_args!(
+            "{STRONG}{:width$}{STRONG:#}  {QUIET}{:9}{QUIET:#}  {} {}{changes}",
+            text(tool, "name"),
+            text(tool, "change"),
+            text(tool, "method"),
+            show::plain(&text(tool, "path")),
+        ));
+    }
+    for skipped in data["skipped"].as_array().into_iter().flatten() {
+        let (operation, reason) = (text(skipped, "operation"), text(skipped, "reason"));
+        show::line_out(format_args!(
+            "{QUIET}left out{QUIET:#}  {}: {}",
+            show::plain(&operation),
+            show::plain(&reason)
+        ));
+    }
+    let secrets: Vec<&str> =
+        data["secrets"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !secrets.is_empty() {
+        anstream::eprintln!("{QUIET}secrets: {}{QUIET:#}", secrets.join(", "));
+    }
+    let done = if dry_run { "found, nothing kept" } else { "imported" };
+    anstream::eprintln!("{QUIET}{} tools {done}{QUIET:#}", tools.len());
+}

@@ -1,0 +1,154 @@
+//! Imports through the doors of the binary: dry run, all or none, again, and from the command line.
+
+use haft_testkit::{Upstream, json_reply, reply, run};
+use serde_json::{Value, json};
+
+use crate::HAFT;
+use crate::http_tools::start;
+
+fn petstore(server: &str) -> Value {
+    json!({
+        "openapi": "3.0.3",
+        "info": {"title": "Pets", "version": "1"},
+        "servers": [{"url": server}],
+        "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+        "security": [{"key": []}],
+        "paths": {
+            "/pets/{id}": {"get": {"operationId": "getPet", "summary": "One pet.",
+                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]}},
+            "/pets": {"post": {"operationId": "addPet", "requestBody": {"required": true, "content": {"application/json":
+                {"schema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}}}},
+                "options": {}},
+        },
+    })
+}
+
+#[tokio::test]
+async fn a_document_is_looked_at_imported_called_and_imported_again() {
+    let upstream =
+        Upstream::start(|seen| json_reply(200, &json!({"at": seen.target, "body": seen.text()}))).await;
+    let (_server, api) = start(&[("HAFT_SECRET_PETS_KEY", "k-123456")]).await;
+    let spec = petstore(&upstream.url("/v1")).to_string();
+
+    let looked = api.post("/api/tools/import/openapi", &json!({"spec": spec, "dryRun": true})).await;
+    assert_eq!(looked.status, 200, "{}", looked.body);
+    assert_eq!(
+        looked.data()["tools"][0],
+        json!({
+            "name": "getPet", "description": "One pet.", "method": "GET", "path": "/pets/{id}", "change": "created",
+            "inputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"], "additionalProperties": false},
+        })
+    );
+    assert_eq!(
+        looked.data()["skipped"],
+        json!([{"operation": "OPTIONS /pets", "reason": "OPTIONS is not a method that tools can use"}])
+    );
+    assert_eq!(looked.data()["secrets"], json!(["pets_key"]));
+    assert_eq!(api.get("/api/tools?type=http").await.data()["total"], 0, "a dry run keeps nothing");
+
+    let imported = api.post("/api/tools/import/openapi", &json!({"spec": spec})).await;
+    assert_eq!(imported.status, 201, "{}", imported.body);
+    let got = api.post("/api/tools/getPet/execute", &json!({"arguments": {"id": 7}})).await;
+    assert_eq!(got.data()["data"]["at"], "/v1/pets/7", "{}", got.body);
+    assert_eq!(upstream.seen()[0].header("x-key"), Some("k-123456"));
+    let added = api.post("/api/tools/addPet/execute", &json!({"arguments": {"body": {"name": "Rex"}}})).await;
+    assert_eq!(added.data()["data"]["body"], r#"{"name":"Rex"}"#, "{}", added.body);
+
+    let again = api.post("/api/tools/import/openapi", &json!({"spec": spec})).await;
+    let changes: Vec<&Value> =
+        again.data()["tools"].as_array().expect("tools").iter().map(|tool| &tool["change"]).collect();
+    assert_eq!(changes, ["unchanged", "unchanged"]);
+    let mut newer = petstore(&upstream.url("/v2"));
+    newer["paths"]["/pets/{id}"]["get"]["summary"] = json!("One pet by its number.");
+    let newer = api.post("/api/tools/import/openapi", &json!({"spec": newer, "only": ["getPet"]})).await;
+    assert_eq!(newer.data()["tools"][0]["change"], "updated", "{}", newer.body);
+    assert_eq!(newer.data()["tools"][0]["changes"], json!(["description", "config.url"]));
+    assert_eq!(api.get("/api/tools/getPet").await.data()["version"], 2);
+    assert_eq!(api.get("/api/tools/addPet").await.data()["version"], 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_imported_is_said_and_nothing_is_kept() {
+    let documents = Upstream::start(|seen| match seen.target.as_str() {
+        "/openapi.json" => json_reply(200, &petstore("/base")),
+        "/page" => reply(200, &[("content-type", "text/html")], "<html>hello</html>"),
+        _ => reply(404, &[], "no"),
+    })
+    .await;
+    let (_server, api) = start(&[]).await;
+    for (body, status, said) in [
+        (json!({}), 400, "spec: must be given, or url"),
+        (json!({"spec": "{", "url": "http://x"}), 400, "spec: must be given, or url"),
+        (json!({"spec": "a: ["}), 400, "is neither JSON nor YAML"),
+        (json!({"spec": "just text"}), 400, "must be a JSON or YAML object"),
+        (json!({"spec": {"hello": 1}}), 400, "is not an OpenAPI document"),
+        (json!({"spec": petstore("/relative")}), 400, "nothing in it can become a tool"),
+        (
+            json!({"spec": petstore("https://a.example"), "only": ["nope"]}),
+            400,
+            "nothing in it can become a tool",
+        ),
+        (
+            json!({"spec": petstore("https://a.example"), "baseUrl": "ftp://x"}),
+            400,
+            "baseUrl: must be an absolute http or https URL",
+        ),
+        (json!({"spec": petstore("https://a.example"), "unknown": 1}), 400, "unknown field `unknown`"),
+        (
+            json!({"url": documents.url("/missing")}),
+            422,
+            "127.0.0.1 answered 404 Not Found instead of a document",
+        ),
+        (json!({"url": documents.url("/page")}), 400, "must be a JSON or YAML object"),
+        (
+            json!({"url": "http://10.0.0.1/openapi.json"}),
+            403,
+            "Address not allowed: 10.0.0.1 resolves to a private address",
+        ),
+    ] {
+        let reply = api.post("/api/tools/import/openapi", &body).await;
+        assert_eq!(reply.status, status, "{body}: {}", reply.body);
+        assert!(reply.message().contains(said), "{body}: {}", reply.message());
+    }
+    // A server that is written relative to the document is found where the document was.
+    let fetched = api
+        .post("/api/tools/import/openapi", &json!({"url": documents.url("/openapi.json"), "name": "shop"}))
+        .await;
+    assert_eq!(fetched.status, 201, "{}", fetched.body);
+    let tool = api.get("/api/tools/shop_getPet").await;
+    assert_eq!(tool.data()["config"]["url"], documents.url("/base/pets/{{id}}"), "{}", tool.body);
+
+    // One name that is taken by another kind of tool keeps all of them out.
+    let mock = json!({"name": "addPet", "description": "A mock.", "type": "mock"});
+    assert_eq!(api.post("/api/tools", &mock).await.status, 201);
+    let reply = api.post("/api/tools/import/openapi", &json!({"spec": petstore("https://a.example")})).await;
+    assert_eq!((reply.status, reply.kind()), (409, "Conflict"), "{}", reply.body);
+    assert_eq!(api.get("/api/tools/getPet").await.status, 404);
+}
+
+#[tokio::test]
+async fn the_command_line_imports_too() {
+    let (server, api) = start(&[]).await;
+    let file = std::env::temp_dir().join(format!("haft-import-{}.json", std::process::id()));
+    std::fs::write(&file, petstore("https://pets.example").to_string()).expect("written");
+    let path = file.to_string_lossy().into_owned();
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
+
+    let looked = run(HAFT, &["import", "openapi", &path, "--dry-run"], &[], "").await;
+    assert_eq!(looked.code, 0, "{}", looked.stderr);
+    assert!(looked.stdout.contains("getPet  created    GET /pets/{id}"), "{}", looked.stdout);
+    assert!(looked.stdout.contains("left out  OPTIONS /pets: OPTIONS is not a method"), "{}", looked.stdout);
+    assert!(looked.stderr.contains("2 tools found, nothing kept"), "{}", looked.stderr);
+
+    let kept =
+        run(HAFT, &["import", "openapi", &path, "--only", "getPet", "--name", "zoo"], &environment, "").await;
+    assert_eq!(kept.code, 0, "{}", kept.stderr);
+    assert_eq!(api.get("/api/tools/zoo_getPet").await.status, 200);
+    let nowhere = run(HAFT, &["import", "openapi", &path], &[], "").await;
+    assert_eq!(nowhere.code, 1);
+    assert!(nowhere.stderr.contains("there is no server to keep the tools"), "{}", nowhere.stderr);
+    let wrong = run(HAFT, &["import", "openapi", "-"], &environment, "hello").await;
+    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("must be a JSON or YAML object"), "{}", wrong.stderr);
+    std::fs::remove_file(file).expect("removed");
+}
