@@ -8,6 +8,9 @@ use haft_core::Locale;
 use haft_egress::{Egress, Networks};
 use serde::Deserialize;
 
+use haft_web::{Brave, SearXng, SearchProviders, Tavily};
+use url::Url;
+
 use crate::cli::Settings;
 use crate::secrets::Secrets;
 
@@ -29,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) log: Option<String>,
     pub(crate) locale: Locale,
     pub(crate) secrets: Secrets,
+    pub(crate) search: SearchProviders,
     networks: Networks,
     /// In PEM form.
     ca_certs: Option<Vec<u8>>,
@@ -53,6 +57,7 @@ impl Config {
             networks,
             ca_certs: ca_certs.transpose()?,
             secrets: Secrets::new(environment()),
+            search: search()?,
             addr: file.addr,
             admin_token: file.admin_token,
             log: settings.log.clone().or(file.log),
@@ -71,6 +76,29 @@ impl Config {
         };
         Ok(builder.build())
     }
+}
+
+/// The search services that the environment has keys or addresses for.
+fn search() -> anyhow::Result<SearchProviders> {
+    let set = |name: &str| environment().find(|(known, value)| known == name && !value.trim().is_empty());
+    let text = |name: &str| set(name).map(|(_, value)| value.trim().to_owned());
+    let url = |name: &str, default: Option<&str>| {
+        let written = text(name).or_else(|| default.map(str::to_owned));
+        written
+            .map(|written| Url::parse(&written).with_context(|| format!("{name}: {written:?} is not a URL")))
+            .transpose()
+    };
+    let mut providers = SearchProviders::default();
+    if let (Some(key), Some(base)) = (text("TAVILY_API_KEY"), url("TAVILY_BASE_URL", Some(Tavily::BASE))?) {
+        providers.tavily = Some(Tavily { key: key.into(), base });
+    }
+    if let Some(base) = url("SEARXNG_URL", None)? {
+        providers.searxng = Some(SearXng { base });
+    }
+    if let (Some(key), Some(base)) = (text("BRAVE_API_KEY"), url("BRAVE_BASE_URL", Some(Brave::BASE))?) {
+        providers.brave = Some(Brave { key: key.into(), base });
+    }
+    Ok(providers)
 }
 
 /// Variables whose names and values are text.

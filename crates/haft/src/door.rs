@@ -88,7 +88,7 @@ impl Door {
             secrets: Arc::new(secrets.clone()),
         };
         let locale = config.locale;
-        let tools = engine::for_command(egress, secrets);
+        let tools = engine::for_command(egress, secrets, config.search);
         Ok(Self { token, locale, way: Way::Here(haft_server::router(tools, settings)) })
     }
 

@@ -8,21 +8,25 @@ use haft_engine::{
 };
 
 use haft_http::HttpKind;
+use haft_web::SearchProviders;
 
 use crate::secrets::Secrets;
 
 /// An engine for a server: all guards on, every call logged.
-pub(crate) fn for_server(egress: Egress, secrets: Secrets) -> ToolService {
-    ready(ToolService::builder().events().sink(Arc::new(LogLines)), egress, secrets)
+pub(crate) fn for_server(egress: Egress, secrets: Secrets, search: SearchProviders) -> ToolService {
+    ready(ToolService::builder().events().sink(Arc::new(LogLines)), egress, secrets, search)
 }
 
 /// An engine for one command.
-pub(crate) fn for_command(egress: Egress, secrets: Secrets) -> ToolService {
-    ready(ToolService::builder(), egress, secrets)
+pub(crate) fn for_command(egress: Egress, secrets: Secrets, search: SearchProviders) -> ToolService {
+    ready(ToolService::builder(), egress, secrets, search)
 }
 
-fn ready(builder: Builder, egress: Egress, secrets: Secrets) -> ToolService {
-    let builtins = haft_builtins::kind().with(haft_calc::calculator());
+fn ready(builder: Builder, egress: Egress, secrets: Secrets, search: SearchProviders) -> ToolService {
+    let builtins = haft_builtins::kind()
+        .with(haft_calc::calculator())
+        .with(haft_web::url_reader(egress.clone()))
+        .with(haft_web::web_search(egress.clone(), search));
     let builder =
         builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress)).secrets(Arc::new(secrets));
     builder.breaker(BreakerSettings::default()).cache().limits().build()

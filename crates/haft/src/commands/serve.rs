@@ -39,7 +39,7 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
         Some(token) => SecretString::from(token),
         None => new_token()?,
     };
-    let tools = engine::for_server(egress.clone(), config.secrets.clone());
+    let tools = engine::for_server(egress.clone(), config.secrets.clone(), config.search);
     let settings = haft_server::Settings {
         token: token.clone(),
         egress: egress.clone(),

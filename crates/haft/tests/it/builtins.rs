@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::HAFT;
 
-const NAMES: [&str; 6] = ["array", "calculator", "datetime", "object", "stop_response", "string"];
+const NAMES: [&str; 8] =
+    ["array", "calculator", "datetime", "object", "stop_response", "string", "url_reader", "web_search"];
 
 #[tokio::test]
 async fn they_are_called_over_rest_and_from_the_command_line() {

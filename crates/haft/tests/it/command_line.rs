@@ -159,7 +159,7 @@ async fn the_same_commands_work_against_a_server() {
     }
     let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "secret-1")];
     let listed = run(HAFT, &["tools", "--json"], &environment, "").await;
-    assert_eq!(parsed(&listed.stdout).as_array().map(Vec::len), Some(212), "over several pages");
+    assert_eq!(parsed(&listed.stdout).as_array().map(Vec::len), Some(214), "over several pages");
     let called = run(HAFT, &["call", "stop_response", "message=far"], &environment, "").await;
     assert_eq!((called.code, parsed(&called.stdout)), (0, json!({"message": "far", "control": "stop"})));
     let failed = run(HAFT, &["call", "only_there"], &environment, "").await;

@@ -14,5 +14,6 @@ mod http_failures;
 mod http_tools;
 mod imports;
 mod serve;
+mod web;
 
 const HAFT: &str = env!("CARGO_BIN_EXE_haft");

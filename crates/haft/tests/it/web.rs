@@ -1,0 +1,58 @@
+//! The built-in tools that read the web, through the binary: a page, a search, and what is said without a key.
+
+use haft_testkit::{Client, HaftProcess, Upstream, json_reply, reply, run};
+use serde_json::json;
+
+use crate::HAFT;
+
+#[tokio::test]
+async fn a_page_is_read_and_a_search_is_made_with_the_keys_of_the_environment() {
+    let site = Upstream::start(|seen| match seen.target.as_str() {
+        "/search" => json_reply(
+            200,
+            &json!({"results": [{"title": "Haft", "url": "https://haft.example", "content": "A handle."}]}),
+        ),
+        _ => reply(200, &[("content-type", "text/plain; charset=utf-8")], "Plain words."),
+    })
+    .await;
+    let tavily = site.url("");
+    let environment = [
+        ("HAFT_ADMIN_TOKEN", "t"),
+        ("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8"),
+        ("TAVILY_API_KEY", "tvly-0123456789"),
+        ("TAVILY_BASE_URL", tavily.as_str()),
+    ];
+    let server = HaftProcess::start(HAFT, &["serve"], &environment).await;
+    let api = Client::new(&server.url, "t");
+    let page = api
+        .post("/api/tools/url_reader/execute", &json!({"arguments": {"url": site.url("/notes.txt")}}))
+        .await;
+    assert_eq!(page.data()["data"]["content"], "Plain words.", "{}", page.body);
+    // The name that older agents know it by.
+    let found =
+        api.post("/api/tools/Tavily_web_search/execute", &json!({"arguments": {"query": "haft"}})).await;
+    assert_eq!(
+        found.data()["data"],
+        json!({"query": "haft", "count": 1, "results": [{"title": "Haft", "url": "https://haft.example", "content": "A handle."}]}),
+        "{}",
+        found.body
+    );
+    assert_eq!(found.data()["toolName"], "web_search");
+    let asked = site.seen().pop().expect("a request");
+    assert_eq!(
+        (asked.header("authorization"), asked.json()["max_results"].as_i64()),
+        (Some("Bearer tvly-0123456789"), Some(5))
+    );
+    let taken = json!({"name": "Tavily_web_search", "description": "d", "url": "https://a.example"});
+    assert_eq!(api.post("/api/tools", &taken).await.status, 409, "nobody else may have the name");
+}
+
+#[tokio::test]
+async fn without_a_key_the_search_says_what_to_do() {
+    let ended = run(HAFT, &["call", "web_search", "query=haft"], &[], "").await;
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let said = "Tavily API key not configured. Please add TAVILY_API_KEY to your environment variables.";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let ended = run(HAFT, &["call", "web_search", "query=haft"], &[("SEARXNG_URL", "nowhere")], "").await;
+    assert!(ended.stderr.contains("SEARXNG_URL: \"nowhere\" is not a URL"), "{}", ended.stderr);
+}

@@ -1,0 +1,171 @@
+//! The elements that mean something to a reader, and what each is to a page's structure. All others are as if not there.
+
+/// What an element is to a page's structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Has nothing inside and no end tag.
+    Void,
+    /// Runs within a line.
+    Inline,
+    /// The same, of those that parsers open again by themselves where they were left open.
+    Formatting,
+    /// A link: formatting of which one cannot be within another.
+    Link,
+    Paragraph,
+    /// Ends a paragraph.
+    Block,
+    List,
+    Item,
+    /// A block of which one cannot be within another.
+    Form,
+    Table,
+    Caption,
+    RowGroup,
+    Row,
+    Cell,
+    /// A block of links to elsewhere.
+    Navigation,
+    /// Left out with all that is in it.
+    Skipped,
+    /// Text only, whatever it looks like.
+    Title,
+}
+
+impl Role {
+    /// Whether it runs within a line.
+    pub(super) fn is_inline(self) -> bool {
+        matches!(self, Self::Inline | Self::Formatting | Self::Link)
+    }
+
+    /// Whether only parts of a table may stand right within it.
+    pub(super) fn holds_only_parts(self) -> bool {
+        matches!(self, Self::Table | Self::RowGroup | Self::Row)
+    }
+}
+
+/// An element that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) name: &'static str,
+    pub(super) role: Role,
+}
+
+/// In the order of their names.
+const ELEMENTS: [(&str, Role); 87] = [
+    ("a", Role::Link),
+    ("abbr", Role::Inline),
+    ("address", Role::Block),
+    ("article", Role::Block),
+    ("aside", Role::Block),
+    ("audio", Role::Skipped),
+    ("b", Role::Formatting),
+    ("big", Role::Formatting),
+    ("blockquote", Role::Block),
+    ("br", Role::Void),
+    ("button", Role::Skipped),
+    ("canvas", Role::Skipped),
+    ("caption", Role::Caption),
+    ("center", Role::Block),
+    ("cite", Role::Inline),
+    ("code", Role::Formatting),
+    ("dd", Role::Item),
+    ("del", Role::Inline),
+    ("details", Role::Block),
+    ("dfn", Role::Inline),
+    ("dialog", Role::Block),
+    ("div", Role::Block),
+    ("dl", Role::List),
+    ("dt", Role::Item),
+    ("em", Role::Formatting),
+    ("fieldset", Role::Block),
+    ("figcaption", Role::Block),
+    ("figure", Role::Block),
+    ("footer", Role::Block),
+    ("form", Role::Form),
+    ("h1", Role::Block),
+    ("h2", Role::Block),
+    ("h3", Role::Block),
+    ("h4", Role::Block),
+    ("h5", Role::Block),
+    ("h6", Role::Block),
+    ("header", Role::Block),
+    ("hgroup", Role::Block),
+    ("hr", Role::Void),
+    ("i", Role::Formatting),
+    ("iframe", Role::Skipped),
+    ("img", Role::Void),
+    ("input", Role::Void),
+    ("ins", Role::Inline),
+    ("kbd", Role::Inline),
+    ("label", Role::Inline),
+    ("li", Role::Item),
+    ("main", Role::Block),
+    ("mark", Role::Inline),
+    ("nav", Role::Navigation),
+    ("noembed", Role::Skipped),
+    ("noframes", Role::Skipped),
+    ("noscript", Role::Skipped),
+    ("object", Role::Skipped),
+    ("ol", Role::List),
+    ("p", Role::Paragraph),
+    ("pre", Role::Block),
+    ("q", Role::Inline),
+    ("s", Role::Formatting),
+    ("samp", Role::Inline),
+    ("script", Role::Skipped),
+    ("section", Role::Block),
+    ("select", Role::Skipped),
+    ("small", Role::Formatting),
+    ("span", Role::Inline),
+    ("strike", Role::Formatting),
+    ("strong", Role::Formatting),
+    ("style", Role::Skipped),
+    ("sub", Role::Inline),
+    ("summary", Role::Block),
+    ("sup", Role::Inline),
+    ("svg", Role::Skipped),
+    ("table", Role::Table),
+    ("tbody", Role::RowGroup),
+    ("td", Role::Cell),
+    ("template", Role::Skipped),
+    ("textarea", Role::Skipped),
+    ("tfoot", Role::RowGroup),
+    ("th", Role::Cell),
+    ("thead", Role::RowGroup),
+    ("time", Role::Inline),
+    ("title", Role::Title),
+    ("tr", Role::Row),
+    ("tt", Role::Formatting),
+    ("u", Role::Formatting),
+    ("ul", Role::List),
+    ("video", Role::Skipped),
+];
+
+const LONGEST_NAME: usize = 10;
+
+/// The element of a name, in any case.
+pub(super) fn known(name: &str) -> Option<Element> {
+    let mut buffer = [0; LONGEST_NAME];
+    let lower = buffer.get_mut(..name.len())?;
+    lower.copy_from_slice(name.as_bytes());
+    lower.make_ascii_lowercase();
+    let lower: &[u8] = lower;
+    let found = ELEMENTS.binary_search_by(|(known, _)| known.as_bytes().cmp(lower)).ok()?;
+    ELEMENTS.get(found).map(|&(name, role)| Element { name, role })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_is_found_in_any_case() {
+        assert!(ELEMENTS.is_sorted_by(|(one, _), (other, _)| one < other));
+        for (name, role) in ELEMENTS {
+            assert_eq!(known(&name.to_uppercase()), Some(Element { name, role }));
+        }
+        for unknown in ["", "x", "font", "blockquotes", "h7", "é"] {
+            assert_eq!(known(unknown), None, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Markdown as people write it: without the backslashes that a careful writer puts before every sign.
+//!
+//! Each of them costs a model a token and hides the words that it looks for.
+
+/// Where a line's beginning ends at the latest; signs mean something there.
+const BEGINNING: usize = 16;
+
+/// The same Markdown with only the backslashes that are needed. Code stays as it is.
+pub(super) fn tidy(markdown: &str) -> String {
+    let mut tidy = String::with_capacity(markdown.len());
+    let mut is_code = false;
+    for line in markdown.split_inclusive('\n') {
+        let is_fence = line.trim_start_matches(['>', ' ']).starts_with("```");
+        if is_code || is_fence {
+            tidy.push_str(line);
+        } else if !is_empty_item(line) {
+            push_line(&mut tidy, line);
+        }
+        is_code ^= is_fence;
+    }
+    tidy
+}
+
+/// The mark of an item with nothing behind it, or marks of lists within lists.
+fn is_empty_item(line: &str) -> bool {
+    let marks = line.trim();
+    let is_rule = !marks.contains(' ') && marks.len() > 1;
+    !marks.is_empty() && !is_rule && marks.bytes().all(|byte| matches!(byte, b'-' | b'*' | b'+' | b' '))
+}
+
+fn push_line(tidy: &mut String, line: &str) {
+    let start = tidy.len();
+    let mut is_code = false;
+    let mut rest = line.chars();
+    while let Some(character) = rest.next() {
+        if character != '\\' || is_code {
+            is_code ^= character == '`';
+            tidy.push(character);
+            continue;
+        }
+        let Some(escaped) = rest.next() else {
+            tidy.push('\\');
+            break;
+        };
+        let next = rest.clone().next();
+        if is_needed(tidy.get(start..).unwrap_or_default(), escaped, next) {
+            tidy.push('\\');
+        }
+        tidy.push(escaped);
+    }
+}
+
+/// Whether a sign would mean something without its backslash, after what stands in its line before it.
+fn is_needed(before: &str, escaped: char, next: Option<char>) -> bool {
+    let beginning = (before.len() < BEGINNING).then(|| before.trim_start_matches(['>', ' ']));
+    let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    match escaped {
+        '(' | ')' | '{' | '}' | '"' => false,
+        '#' | '+' | '>' => beginning == Some(""),
+        '.' => {
+            beginning.is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        }
+        '!' => next == Some('['),
+        '_' => !(is_letter(before.chars().next_back()) && is_letter(next)),
+        '|' => before.starts_with('|'),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_backslashes_that_are_needed_stay() {
+        for (careful, plain) in [
+            (r"It works\. Really \(yes\)\!", "It works. Really (yes)!"),
+            (r"1\. not a list, version 1\.5", r"1\. not a list, version 1.5"),
+            (r"\# no heading \#1", r"\# no heading #1"),
+            (r"\+ one \+ two", r"\+ one + two"),
+            (r"snake\_case and \_emphasis\_", r"snake_case and \_emphasis\_"),
+            (r"a \* b \[c\]\(d\)", r"a \* b \[c\](d)"),
+            (r"see\![x](y) and \!\[z\]", r"see\![x](y) and !\[z\]"),
+            ("`a\\.b` and c\\.", "`a\\.b` and c."),
+            ("```\na\\.b\n```\nc\\.", "```\na\\.b\n```\nc."),
+            ("> ```\n> a\\.b\n> ```\n> c\\.", "> ```\n> a\\.b\n> ```\n> c."),
+            (r"| a \| b |", r"| a \| b |"),
+            (r"a \| b", "a | b"),
+            (r"C:\\dir\.", r"C:\\dir."),
+            ("ends\\", "ends\\"),
+            (r"\`code\` 你好\。", r"\`code\` 你好\。"),
+        ] {
+            assert_eq!(tidy(careful), plain, "{careful}");
+        }
+    }
+}

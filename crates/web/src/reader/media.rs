@@ -1,0 +1,104 @@
+//! What an answer holds: HTML or text, in which charset. All else is refused.
+
+use encoding_rs::{Encoding, UTF_8};
+use haft_core::{CallError, ErrorKind, Message};
+use haft_egress::Answer;
+use http::header::CONTENT_TYPE;
+
+use super::UNSUPPORTED;
+use crate::html;
+
+/// A charset is looked for in so much of a page, as in browsers.
+const BEGINNING: usize = 1024;
+
+/// So much of a content type is shown, in characters.
+const LONGEST_SHOWN: usize = 100;
+
+/// A page, decoded.
+#[derive(Debug, PartialEq)]
+pub(super) enum Document {
+    Html(String),
+    Text(String),
+}
+
+/// Decodes an answer as its header says, or as it looks where that says nothing.
+pub(super) fn document(answer: &Answer) -> Result<Document, CallError> {
+    let header = answer.headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let header = header.as_deref().unwrap_or_default().trim();
+    decoded(header, &answer.body).ok_or_else(|| {
+        // Only what is no text at all is refused without a header.
+        let shown = if header.is_empty() { "application/octet-stream" } else { header };
+        let shown: String = shown.chars().take(LONGEST_SHOWN).collect();
+        CallError::new(ErrorKind::Execution, Message::new(&UNSUPPORTED).with("contentType", shown))
+    })
+}
+
+fn decoded(header: &str, body: &[u8]) -> Option<Document> {
+    let media = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let charset = html::named_in(header).and_then(|label| Encoding::for_label(label.as_bytes()));
+    let is_html = match media.as_str() {
+        "text/html" | "application/xhtml+xml" => true,
+        "text/plain" => false,
+        "" => looks_like_html(body)?,
+        _ => return None,
+    };
+    if is_html {
+        let named = || html::charset(body.get(..BEGINNING).unwrap_or(body));
+        // A byte order mark wins over both.
+        let (page, ..) = charset.or_else(named).unwrap_or(UTF_8).decode(body);
+        return Some(Document::Html(without_nul(page.into_owned())));
+    }
+    let (text, ..) = charset.unwrap_or(UTF_8).decode(body);
+    Some(Document::Text(without_nul(text.into_owned())))
+}
+
+/// NUL is no character of any text, and databases refuse it.
+fn without_nul(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "") } else { text }
+}
+
+/// Whether a body without a content type is HTML; nothing where it is not even text.
+fn looks_like_html(body: &[u8]) -> Option<bool> {
+    let beginning = body.get(..BEGINNING).unwrap_or(body);
+    let (text, ..) = UTF_8.decode(beginning);
+    if text.trim_start().starts_with('<') {
+        return Some(true);
+    }
+    let is_text =
+        Encoding::for_bom(body).is_some() || (std::str::from_utf8(body).is_ok() && !body.contains(&0));
+    is_text.then_some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_decides_and_the_body_where_it_says_nothing() {
+        let html = |text: &str| Some(Document::Html(text.to_owned()));
+        let text = |text: &str| Some(Document::Text(text.to_owned()));
+        let gbk: &[u8] = b"<meta charset=gbk>\xd6\xd0";
+        let cases: &[(&str, &[u8], Option<Document>)] = &[
+            ("text/html", b"a", html("a")),
+            ("TEXT/HTML; Charset=\"GBK\"", b"\xd6\xd0", html("中")),
+            ("text/html", gbk, html("<meta charset=gbk>中")),
+            ("text/html; charset=klingon", gbk, html("<meta charset=gbk>中")),
+            ("text/html; charset=gbk", "\u{feff}中".as_bytes(), html("中")),
+            ("application/xhtml+xml", b"<p/>", html("<p/>")),
+            ("text/plain", gbk, text("<meta charset=gbk>\u{fffd}\u{fffd}")),
+            ("text/plain;charset=gb18030", b"\xd6\xd0", text("中")),
+            ("", b" \n<p>a", html(" \n<p>a")),
+            ("", b"a < b", text("a < b")),
+            ("", b"", text("")),
+            ("", b"\xff\xfea\0", text("a")),
+            ("", b"\x89PNG\r\n", None),
+            ("", b"a\0b", None),
+            ("text/plain", b"a\0b", text("ab")),
+            ("application/json", b"{}", None),
+            ("text/htmlx", b"a", None),
+        ];
+        for (header, body, expected) in cases {
+            assert_eq!(&decoded(header, body), expected, "{header}: {body:?}");
+        }
+    }
+}

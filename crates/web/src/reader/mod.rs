@@ -1,0 +1,176 @@
+//! `url_reader`: fetches a web page and gives its article as Markdown. What a page holds is read in the files beside.
+
+mod markdown;
+mod media;
+mod page;
+
+use haft_core::builtin::Builtin;
+use haft_core::tool::Title;
+use haft_core::{
+    Arguments, BoxFuture, BreakerKey, CallContext, CallError, ErrorKind, KindName, Locale, Message, ToolName,
+    ToolOutput, ToolSpec, Violation,
+};
+use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
+use http::header::{ACCEPT, ACCEPT_LANGUAGE};
+use http::{HeaderValue, Method};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use url::Url;
+
+use self::media::Document;
+use self::page::Page;
+use crate::status;
+
+haft_core::templates! {
+    NO_ACCESS = "urlReader.status",
+        "Cannot access page: {status}",
+        "无法访问页面: {status}";
+    UNSUPPORTED = "urlReader.contentType",
+        "Unsupported content type: {contentType}. Only HTML and plain text pages are supported.",
+        "不支持的内容类型: {contentType}。仅支持 HTML 和纯文本页面。";
+    NOT_A_URL = "urlReader.notAUrl",
+        "is not a URL: {reason}",
+        "不是有效的 URL: {reason}";
+}
+
+/// The most that is read of a page, decoded.
+const MOST_BYTES: usize = 5 << 20;
+
+/// Characters of content where the call does not say how many.
+const DEFAULT_LENGTH: usize = 5_000;
+
+const PAGES: HeaderValue =
+    HeaderValue::from_static("text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8");
+const ENGLISH: HeaderValue = HeaderValue::from_static("en, *;q=0.5");
+const CHINESE: HeaderValue = HeaderValue::from_static("zh-CN, zh;q=0.9, en;q=0.8, *;q=0.5");
+
+pub(crate) struct UrlReader {
+    egress: Egress,
+    /// Every host. Addresses and ports are judged all the same.
+    hosts: Hosts,
+}
+
+impl UrlReader {
+    pub(crate) fn new(egress: Egress) -> Self {
+        // Should `*` ever mean nothing, a page's own host is left.
+        Self { egress, hosts: Hosts::parse(["*"]).unwrap_or_default() }
+    }
+
+    async fn read(&self, written: &str, most: usize, context: &CallContext) -> Result<Value, CallError> {
+        let url = Url::parse(written).map_err(|error| {
+            let message = Message::new(&NOT_A_URL).with("reason", error);
+            CallError::invalid(vec![Violation::new("url", message)])
+        })?;
+        let answer = self.fetch(&url, context).await?;
+        if let Some(error) = status::error(&answer, &NO_ACCESS, Timestamp::now()) {
+            return Err(error);
+        }
+        let shown = if answer.was_redirected { answer.url().to_string() } else { written.to_owned() };
+        let Page { title, description, content } = read_page(answer, context).await?;
+        let length = content.chars().count();
+        let end = content.char_indices().nth(most).map_or(content.len(), |(at, _)| at);
+        Ok(json!({
+            "url": shown,
+            "title": title,
+            "description": description,
+            "content": content.get(..end),
+            "contentLength": length,
+            "truncated": length > most,
+        }))
+    }
+
+    async fn fetch(&self, url: &Url, context: &CallContext) -> Result<Answer, CallError> {
+        let mut request = Request::new(Method::GET, url)?;
+        request.headers.insert(ACCEPT, PAGES);
+        let language = match context.locale() {
+            Locale::En => ENGLISH,
+            Locale::Zh => CHINESE,
+        };
+        request.headers.insert(ACCEPT_LANGUAGE, language);
+        // The port in a tool's own URL is allowed because its author wrote it. This one a model wrote.
+        let mut portless = url.clone();
+        let _ = portless.set_port(None);
+        let policy = ToolPolicy::new(&portless, self.hosts.clone());
+        // The engine ends every attempt in its time.
+        let limits = Limits { deadline: None, bytes: MOST_BYTES };
+        self.egress.send(Policy::Tool(context.space(), &policy), request, limits).await
+    }
+}
+
+/// Reads an answer on a thread of its own, so that others need not wait for it.
+async fn read_page(answer: Answer, context: &CallContext) -> Result<Page, CallError> {
+    // The call keeps its place for as long as anyone works on it.
+    let context = context.clone();
+    let work = tokio::task::spawn_blocking(move || {
+        let page = media::document(&answer).map(|document| match document {
+            Document::Html(html) => Page::of_html(&html, &answer.url()),
+            Document::Text(text) => Page::of_text(text, &answer.url()),
+        });
+        drop(context);
+        page
+    });
+    match work.await {
+        Ok(page) => page,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => Err(CallError::text(ErrorKind::Cancelled, error.to_string())),
+    }
+}
+
+impl Builtin for UrlReader {
+    fn spec(&self) -> ToolSpec {
+        let about = "Reads a web page and returns its title, description and main text as Markdown, without \
+                     navigation and advertising. Use it when you have the URL of an article, a documentation page \
+                     or a text file and need what it says. It does not run scripts, log in, or read PDF files, \
+                     images or JSON.";
+        let mut spec = ToolSpec::new(ToolName::constant("url_reader"), about, KindName::from("builtin"));
+        spec.title =
+            Some(Title::Localized { en: "Web page reader".to_owned(), zh: "网页读取".to_owned() });
+        spec.icon = Some("link".to_owned());
+        spec.category = Some("data".to_owned());
+        spec.input_schema = Some(json!({
+            "type": "object",
+            "properties": {
+                "url": {
+                    "type": "string", "format": "uri",
+                    "description": "The address of the page, with http:// or https://",
+                },
+                "maxLength": {
+                    "type": "integer", "minimum": 100, "maximum": 50_000, "default": DEFAULT_LENGTH,
+                    "description": "The most characters of content to return; the rest is cut off.",
+                },
+            },
+            "required": ["url"],
+            "additionalProperties": false,
+        }));
+        spec.output_schema = Some(json!({
+            "type": "object",
+            "properties": {
+                "url": {"type": "string", "description": "Where the page was found, after redirects."},
+                "title": {"type": "string"},
+                "description": {"type": "string", "description": "What the page says of itself, or how it begins."},
+                "content": {"type": "string", "description": "The main text, as Markdown."},
+                "contentLength": {"type": "integer", "description": "The characters of the content before it was cut."},
+                "truncated": {"type": "boolean"},
+            },
+            "required": ["url", "title", "description", "content", "contentLength", "truncated"],
+        }));
+        spec
+    }
+
+    fn breaker_key(&self, arguments: &Arguments) -> Option<BreakerKey> {
+        let origin = Url::parse(arguments.get("url")?.as_str()?).ok()?.origin();
+        origin.is_tuple().then(|| BreakerKey::new(origin.ascii_serialization()))
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
+        // An integer may be written as 300.0.
+        let most = arguments.get("maxLength").and_then(Value::as_f64);
+        let most = most.map_or(DEFAULT_LENGTH, |most| most as usize);
+        Box::pin(async move { self.read(url, most, context).await.map(ToolOutput::from) })
+    }
+}

@@ -1,0 +1,85 @@
+//! What a reader sees of a page: its article as Markdown, or all its text where there is none.
+
+use std::panic::catch_unwind;
+
+use dom_smoothie::{Config, Readability, TextMode};
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use super::markdown::tidy;
+use crate::html::{self, Head, MOST_ELEMENTS};
+
+/// A longer description is cut, in characters: it may be a whole paragraph.
+const LONGEST_DESCRIPTION: usize = 1_000;
+
+/// A page, read.
+#[derive(Debug, PartialEq)]
+pub(super) struct Page {
+    pub(super) title: String,
+    pub(super) description: String,
+    pub(super) content: String,
+}
+
+impl Page {
+    /// A text is its own content, and is called as its file is.
+    pub(super) fn of_text(text: String, url: &Url) -> Self {
+        let file = url.path_segments().and_then(|parts| parts.rev().find(|part| !part.is_empty()));
+        let title = match file {
+            Some(file) => percent_decode_str(file).decode_utf8_lossy().into_owned(),
+            None => url.host_str().unwrap_or_default().to_owned(),
+        };
+        Self { title, description: String::new(), content: text }
+    }
+
+    /// It takes a while: keep it off async threads.
+    pub(super) fn of_html(page: &str, url: &Url) -> Self {
+        let head = Head::read(page);
+        if let Some(cleaned) = html::clean(page, &head)
+            && let Some(article) = article(&cleaned, url)
+        {
+            let is_described = !head.description.is_empty();
+            return if is_described { Self { description: head.description, ..article } } else { article };
+        }
+        Self { title: head.title().to_owned(), content: html::plain(page), description: head.description }
+    }
+}
+
+/// The article of a page; nothing where none is found.
+fn article(cleaned: &str, url: &Url) -> Option<Page> {
+    let config = Config {
+        text_mode: TextMode::Markdown,
+        // Parsers make a few elements more than a page writes.
+        max_elements_to_parse: 2 * MOST_ELEMENTS,
+        disable_json_ld: true,
+        // They name the languages of code.
+        keep_classes: true,
+        ..Config::default()
+    };
+    let find = move || {
+        let mut reader = Readability::new(cleaned, Some(url.as_str()), Some(config)).ok()?;
+        let article = reader.parse().ok()?;
+        let content = tidy(article.text_content.trim());
+        let description = article.excerpt.unwrap_or_default().chars().take(LONGEST_DESCRIPTION).collect();
+        (!content.is_empty()).then_some(Page { title: article.title, description, content })
+    };
+    // The library is made for honest pages. One that it stumbles over is read without it.
+    catch_unwind(find).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_called_as_its_file_is() {
+        for (url, title) in [
+            ("https://example.com/a/b.txt", "b.txt"),
+            ("https://example.com/a/%E4%B8%AD.txt?q=1#c", "中.txt"),
+            ("https://example.com/a/", "a"),
+            ("https://example.com", "example.com"),
+        ] {
+            let page = Page::of_text("x".to_owned(), &Url::parse(url).expect("a URL"));
+            assert_eq!((page.title.as_str(), page.content.as_str()), (title, "x"), "{url}");
+        }
+    }
+}
