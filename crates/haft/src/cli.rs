@@ -63,7 +63,7 @@ pub(crate) enum Command {
     /// Call a tool
     #[command(after_help = CALL_HELP)]
     Call(CallArgs),
-    /// Make tools from an API document
+    /// Make tools from an API document, a cURL command, a Postman collection or a HAR file
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
     /// Print a completion script for a shell
@@ -120,7 +120,10 @@ pub(crate) enum ToolsCommand {
 const IMPORT_HELP: &str = "\
 Examples:
   haft import openapi petstore.yaml --name petstore --dry-run
-  haft import openapi https://api.example.com/openapi.json --only getUser --only 'POST /users'";
+  haft import openapi https://api.example.com/openapi.json --only getUser --only 'POST /users'
+  haft import curl 'curl https://api.example.com/users/42 -H \"Authorization: Bearer …\"'
+  pbpaste | haft import curl -
+  haft import postman collection.json";
 
 #[derive(Args)]
 pub(crate) struct ImportArgs {
@@ -148,6 +151,22 @@ pub(crate) enum ImportCommand {
         /// Only this operation: its operationId, or METHOD /path; may be given several times
         #[arg(long, value_name = "OPERATION")]
         only: Vec<String>,
+    },
+    /// A cURL command, as copied from a browser or an API's documentation
+    Curl {
+        /// The command in quotes, or - for standard input
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+    /// A Postman collection
+    Postman {
+        /// A file, or - for standard input
+        file: String,
+    },
+    /// What a browser recorded, as a HAR file
+    Har {
+        /// A file, or - for standard input
+        file: String,
     },
 }
 

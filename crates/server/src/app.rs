@@ -50,6 +50,9 @@ pub fn router(tools: ToolService, settings: Settings) -> Router {
             get(routes::tools::read).put(routes::tools::replace).delete(routes::tools::remove),
         )
         .route("/tools/import/openapi", post(routes::import::openapi))
+        .route("/tools/import/curl", post(routes::import::curl))
+        .route("/tools/import/postman", post(routes::import::postman))
+        .route("/tools/import/har", post(routes::import::har))
         .route("/tools/schema-preview", post(routes::schema_preview::schema_preview))
         .route("/tools/{id}/execute", post(routes::execute::execute))
         .method_not_allowed_fallback(error::method_not_allowed)

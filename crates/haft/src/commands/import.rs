@@ -1,4 +1,4 @@
-//! `haft import openapi …`
+//! `haft import openapi|curl|postman|har …`
 
 use std::io::Read as _;
 use std::path::Path;
@@ -26,6 +26,20 @@ pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<Exit
             body.insert("baseUrl".to_owned(), base_url.into());
             body.insert("only".to_owned(), only.into());
             ("openapi", body)
+        }
+        ImportCommand::Curl { command } => {
+            let command = match command.as_slice() {
+                [dash] if dash == "-" => text("-")?,
+                // The shell has taken the quotes away; they are put back.
+                words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            };
+            ("curl", Map::from_iter([("command".to_owned(), command.into())]))
+        }
+        ImportCommand::Postman { file } => {
+            ("postman", Map::from_iter([("document".to_owned(), text(&file)?.into())]))
+        }
+        ImportCommand::Har { file } => {
+            ("har", Map::from_iter([("document".to_owned(), text(&file)?.into())]))
         }
     };
     body.insert("name".to_owned(), args.name.into());
@@ -57,6 +71,14 @@ fn text(source: &str) -> anyhow::Result<String> {
         return Ok(text);
     }
     std::fs::read_to_string(Path::new(source)).with_context(|| format!("cannot read {source}"))
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn report(data: &Value, dry_run: bool) {

@@ -152,3 +152,33 @@ async fn the_command_line_imports_too() {
     assert!(wrong.stderr.contains("must be a JSON or YAML object"), "{}", wrong.stderr);
     std::fs::remove_file(file).expect("removed");
 }
+
+#[tokio::test]
+async fn a_pasted_command_becomes_a_tool_and_its_credential_a_secret() {
+    let upstream = Upstream::start(|seen| json_reply(200, &json!({"at": seen.target}))).await;
+    let (server, api) = start(&[]).await;
+    let command = format!(
+        "curl '{}' -H 'Authorization: Bearer sk-0123456789abcdef'",
+        upstream.url("/users/1234?full=yes")
+    );
+    let reply = api.post("/api/tools/import/curl", &json!({"command": command, "name": "get_user"})).await;
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    assert!(!reply.body.to_string().contains("sk-0123456789abcdef"), "{}", reply.body);
+    let argument = reply.data()["tools"][0]["inputSchema"]["required"][0].as_str().expect("an id").to_owned();
+    let called = api.post("/api/tools/get_user/execute", &json!({"arguments": {argument: "77777"}})).await;
+    assert_eq!(called.data()["data"], json!({"at": "/users/77777?full=yes"}), "{}", called.body);
+    assert_eq!(upstream.seen()[0].header("authorization"), Some("Bearer sk-0123456789abcdef"));
+    let stored = api.get("/api/tools/get_user").await;
+    assert!(!stored.body.to_string().contains("sk-0123456789abcdef"), "{}", stored.body);
+
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
+    let looked = run(HAFT, &["import", "--dry-run", "curl", "-"], &environment, &command).await;
+    assert_eq!(looked.code, 0, "{}", looked.stderr);
+    assert!(looked.stderr.contains("1 tools found, nothing kept"), "{}", looked.stderr);
+    let wrong = api.post("/api/tools/import/curl", &json!({"command": "wget https://a.example"})).await;
+    assert_eq!(wrong.status, 400, "{}", wrong.body);
+    for (route, document) in [("postman", json!({"info": 1})), ("har", json!({"log": 1}))] {
+        let reply = api.post(&format!("/api/tools/import/{route}"), &json!({"document": document})).await;
+        assert_eq!(reply.status, 400, "{route}: {}", reply.body);
+    }
+}

@@ -3,16 +3,23 @@
 //! An importer reads and writes definitions, nothing else: nobody is called,
 //! nothing is stored, and what is left out is said.
 
+mod curl;
+mod example;
+mod har;
 mod names;
 mod openapi;
+mod postman;
 mod source;
 
 use haft_core::{Message, Template};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
+pub use curl::{CurlOptions, curl};
+pub use har::har;
 pub(crate) use names::{Names, secret_name, variable_name};
 pub use openapi::{OpenApiOptions, openapi};
+pub use postman::postman;
 pub use source::parse_document;
 
 /// What was found in something foreign: definitions as anyone could have written them, and what was left out.
@@ -58,5 +65,7 @@ impl Imported {
 
 /// Every message of the importers.
 pub(crate) fn all_templates() -> Vec<&'static Template> {
-    [source::TEMPLATES].into_iter().flatten().copied().chain(openapi::all_templates()).collect()
+    let own = [har::TEMPLATES, source::TEMPLATES].into_iter().flatten().copied();
+    let of_curl = curl::all_templates().chain(example::all_templates()).chain(postman::all_templates());
+    own.chain(of_curl).chain(openapi::all_templates()).collect()
 }

@@ -1,4 +1,4 @@
-//! Imports: `POST /api/tools/import/openapi`. All tools of an import are stored, or none.
+//! Imports: `POST /api/tools/import/{openapi,curl,postman,har}`. All tools of an import are stored, or none.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use haft_core::tool::input::{self, ToolInput, camel_keys};
 use haft_core::{CallError, Caller, ErrorKind, Message, ToolId, ToolSpec, ToolVersion, Violation};
 use haft_egress::{Hosts, Limits, Policy, Request, ToolPolicy};
 use haft_engine::{Expected, PreparedTool, ToolService, now};
-use haft_http::import::{self, Imported, ImportedTool, OpenApiOptions};
+use haft_http::import::{self, CurlOptions, Imported, ImportedTool, OpenApiOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,6 +57,25 @@ struct OpenApiImport {
     base_url: Option<String>,
     #[serde(default)]
     only: Vec<String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CurlImport {
+    command: String,
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DocumentImport {
+    document: Value,
+    name: Option<String>,
     #[serde(default)]
     dry_run: bool,
 }
@@ -119,6 +138,56 @@ pub(crate) async fn openapi(
     let options =
         OpenApiOptions { name: body.name, base_url: body.base_url, source: body.url, only: body.only };
     let imported = off_thread(move || import::openapi(&text.read()?, &options)).await.map_err(fail)?;
+    store(&state, &caller, &asked, imported, dry_run).await
+}
+
+/// `POST /api/tools/import/curl`
+pub(crate) async fn curl(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let fail = |error| ApiError::new(error, &asked);
+    let CurlImport { command, name, description, dry_run } = read(body).map_err(fail)?;
+    let options = CurlOptions { name, description };
+    let imported = off_thread(move || import::curl(&command, &options)).await.map_err(fail)?;
+    store(&state, &caller, &asked, imported, dry_run).await
+}
+
+/// `POST /api/tools/import/postman`
+pub(crate) async fn postman(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    document(state, caller, asked, body, import::postman).await
+}
+
+/// `POST /api/tools/import/har`
+pub(crate) async fn har(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    document(state, caller, asked, body, import::har).await
+}
+
+type Importer = fn(&Value, Option<&str>) -> Result<Imported, Vec<Violation>>;
+
+async fn document(
+    state: AppState,
+    caller: Caller,
+    asked: Asked,
+    body: Value,
+    importer: Importer,
+) -> Result<Response, ApiError> {
+    let fail = |error| ApiError::new(error, &asked);
+    let DocumentImport { document, name, dry_run } = read(body).map_err(fail)?;
+    let text = Document::of(&document);
+    let imported = off_thread(move || importer(&text.read()?, name.as_deref())).await.map_err(fail)?;
     store(&state, &caller, &asked, imported, dry_run).await
 }
 

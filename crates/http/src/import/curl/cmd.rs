@@ -1,0 +1,84 @@
+//! Commands as browsers copy them for the Windows command line: `^` before what means something to it.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use haft_core::Message;
+
+use super::shell::UNCLOSED;
+
+/// Whether a text is meant for the Windows command line.
+pub(super) fn is_meant(text: &str) -> bool {
+    let mut lines = text.trim_end().lines().peekable();
+    let goes_on = |line: &str| line.trim_end().ends_with('^');
+    let mut has_line_end = false;
+    while let Some(line) = lines.next() {
+        has_line_end |= lines.peek().is_some() && goes_on(line);
+    }
+    has_line_end || text.contains(" ^\"")
+}
+
+/// The words of each command.
+pub(super) fn commands(text: &str) -> Result<Vec<Vec<String>>, Message> {
+    let text = without_carets(text);
+    let mut rest = text.chars().peekable();
+    let (mut commands, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
+    let (mut in_quotes, mut is_piped) = (false, false);
+    while let Some(character) = rest.next() {
+        match character {
+            '"' => {
+                word.get_or_insert_default();
+                if in_quotes && rest.next_if_eq(&'"').is_some() {
+                    word.get_or_insert_default().push('"');
+                } else {
+                    in_quotes = !in_quotes;
+                }
+            }
+            '\\' => word.get_or_insert_default().push(unescaped(&mut rest)),
+            ' ' | '\t' | '\r' | '\n' | '&' | '|' if !in_quotes => {
+                words.extend(word.take().filter(|_| !is_piped));
+                if matches!(character, '\n' | '&') {
+                    is_piped = false;
+                    commands.push(std::mem::take(&mut words));
+                }
+                is_piped |= character == '|';
+            }
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    if in_quotes {
+        return Err(Message::new(&UNCLOSED).with("quote", "\""));
+    }
+    words.extend(word.filter(|_| !is_piped));
+    commands.push(words);
+    commands.retain(|words| !words.is_empty());
+    Ok(commands)
+}
+
+/// Browsers double every backslash and put one before each quote.
+fn unescaped(rest: &mut Peekable<Chars<'_>>) -> char {
+    rest.next_if(|next| matches!(next, '\\' | '"')).unwrap_or('\\')
+}
+
+/// The text as the command line passes it on. Between its own quotes a caret is a caret.
+fn without_carets(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    let mut in_quotes = false;
+    while let Some(character) = rest.next() {
+        match character {
+            '^' if !in_quotes => match rest.next() {
+                // The first line end is swallowed; a second one is meant.
+                Some('\n') => plain.extend(rest.next_if_eq(&'\n')),
+                Some(escaped) => plain.push(escaped),
+                None => {}
+            },
+            '"' => {
+                in_quotes = !in_quotes;
+                plain.push('"');
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}

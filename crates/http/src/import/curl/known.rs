@@ -1,0 +1,212 @@
+//! The options of curl: which take a value, which mean nothing for a tool, and which it cannot have.
+
+/// What an option is to an importer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It shapes the request, and takes a value.
+    Value,
+    /// It shapes the request by itself.
+    Flag,
+    /// It says how curl works or where the answer goes.
+    Ignored,
+    IgnoredValue,
+    /// A tool cannot do what it says.
+    Refused,
+    RefusedValue,
+}
+
+/// What an option is, by its long name.
+pub(super) fn known(option: &str) -> Option<Known> {
+    let lists = [
+        (VALUES, Known::Value),
+        (FLAGS, Known::Flag),
+        (IGNORED, Known::Ignored),
+        (IGNORED_VALUES, Known::IgnoredValue),
+        (REFUSED, Known::Refused),
+        (REFUSED_VALUES, Known::RefusedValue),
+    ];
+    let positive = option.strip_prefix("no-").filter(|name| IGNORED.contains(name));
+    let found = lists.iter().find(|(names, _)| names.contains(&option)).map(|(_, known)| *known);
+    found.or(positive.map(|_| Known::Ignored))
+}
+
+/// The long name of a short option.
+pub(super) fn long(short: char) -> Option<&'static str> {
+    SHORT.iter().find(|(letter, _)| *letter == short).map(|(_, long)| *long)
+}
+
+const SHORT: &[(char, &str)] = &[
+    ('#', "progress-bar"),
+    ('0', "http1.0"),
+    ('1', "tlsv1"),
+    ('2', "sslv2"),
+    ('3', "sslv3"),
+    ('4', "ipv4"),
+    ('6', "ipv6"),
+    (':', "next"),
+    ('A', "user-agent"),
+    ('C', "continue-at"),
+    ('D', "dump-header"),
+    ('E', "cert"),
+    ('F', "form"),
+    ('G', "get"),
+    ('H', "header"),
+    ('I', "head"),
+    ('J', "remote-header-name"),
+    ('K', "config"),
+    ('L', "location"),
+    ('N', "no-buffer"),
+    ('O', "remote-name"),
+    ('R', "remote-time"),
+    ('S', "show-error"),
+    ('T', "upload-file"),
+    ('U', "proxy-user"),
+    ('X', "request"),
+    ('Y', "speed-limit"),
+    ('Z', "parallel"),
+    ('a', "append"),
+    ('b', "cookie"),
+    ('c', "cookie-jar"),
+    ('d', "data"),
+    ('e', "referer"),
+    ('f', "fail"),
+    ('g', "globoff"),
+    ('i', "include"),
+    ('j', "junk-session-cookies"),
+    ('k', "insecure"),
+    ('m', "max-time"),
+    ('n', "netrc"),
+    ('o', "output"),
+    ('q', "disable"),
+    ('r', "range"),
+    ('s', "silent"),
+    ('u', "user"),
+    ('v', "verbose"),
+    ('w', "write-out"),
+    ('x', "proxy"),
+    ('y', "speed-time"),
+];
+
+const VALUES: &[&str] = &[
+    "cookie",
+    "data",
+    "data-ascii",
+    "data-binary",
+    "data-raw",
+    "data-urlencode",
+    "form",
+    "form-string",
+    "header",
+    "json",
+    "max-time",
+    "oauth2-bearer",
+    "range",
+    "referer",
+    "request",
+    "retry",
+    "url",
+    "url-query",
+    "user",
+    "user-agent",
+];
+
+const FLAGS: &[&str] = &["get", "globoff", "head"];
+
+const IGNORED: &[&str] = &[
+    "anyauth",
+    "basic",
+    "compressed",
+    "create-dirs",
+    "disable",
+    "fail",
+    "fail-early",
+    "fail-with-body",
+    "form-escape",
+    "http0.9",
+    "http1.0",
+    "http1.1",
+    "http2",
+    "http2-prior-knowledge",
+    "http3",
+    "include",
+    "insecure",
+    "ipv4",
+    "ipv6",
+    "junk-session-cookies",
+    "keepalive",
+    "location",
+    "location-trusted",
+    "no-buffer",
+    "no-progress-meter",
+    "parallel",
+    "path-as-is",
+    "post301",
+    "post302",
+    "post303",
+    "progress-bar",
+    "progress-meter",
+    "remote-header-name",
+    "remote-name",
+    "remote-time",
+    "retry-all-errors",
+    "retry-connrefused",
+    "show-error",
+    "show-headers",
+    "silent",
+    "ssl-no-revoke",
+    "styled-output",
+    "tcp-nodelay",
+    "tlsv1",
+    "tlsv1.2",
+    "tlsv1.3",
+    "verbose",
+];
+
+const IGNORED_VALUES: &[&str] = &[
+    "cacert",
+    "capath",
+    "ciphers",
+    "connect-timeout",
+    "continue-at",
+    "cookie-jar",
+    "dns-servers",
+    "dump-header",
+    "expect100-timeout",
+    "interface",
+    "keepalive-time",
+    "limit-rate",
+    "max-filesize",
+    "max-redirs",
+    "noproxy",
+    "output",
+    "output-dir",
+    "proto",
+    "proto-default",
+    "proto-redir",
+    "proxy",
+    "proxy-user",
+    "retry-delay",
+    "retry-max-time",
+    "speed-limit",
+    "speed-time",
+    "stderr",
+    "tls-max",
+    "trace",
+    "trace-ascii",
+    "write-out",
+];
+
+const REFUSED: &[&str] = &["append", "digest", "negotiate", "netrc", "next", "ntlm", "sslv2", "sslv3"];
+
+const REFUSED_VALUES: &[&str] = &[
+    "abstract-unix-socket",
+    "aws-sigv4",
+    "cert",
+    "config",
+    "connect-to",
+    "key",
+    "request-target",
+    "resolve",
+    "unix-socket",
+    "upload-file",
+];

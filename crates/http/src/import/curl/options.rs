@@ -1,0 +1,320 @@
+//! One curl command, read: its options, and the request they make.
+
+use haft_core::Message;
+
+use super::known::{Known, known, long};
+use crate::import::example::{
+    Address, Body, Content, Credentials, Example, FORM, Part, has_marks, is_browser_noise, pairs,
+};
+use crate::query::encode;
+
+haft_core::templates! {
+    UNKNOWN_OPTION = "import.curl.unknownOption",
+        "{option} is not an option of curl that is known here",
+        "{option} 不是可识别的 curl 选项";
+    REFUSED_OPTION = "import.curl.refusedOption",
+        "a tool cannot do what the option {option} says",
+        "工具无法实现选项 {option}";
+    NO_VALUE = "import.curl.noValue",
+        "the option {option} has no value behind it",
+        "选项 {option} 后面缺少值";
+    FROM_FILE = "import.curl.fromFile",
+        "the option {option} reads from a file, which is not here; write its content instead",
+        "选项 {option} 从文件读取，而文件不在这里；请直接写出内容";
+    HEADER_FORM = "import.curl.headerForm",
+        "the option {option} must be followed by a header, written Name: value",
+        "选项 {option} 后面必须是形如 Name: value 的请求头";
+    FIELD_FORM = "import.curl.fieldForm",
+        "the option {option} must be followed by a field, written name=value",
+        "选项 {option} 后面必须是形如 name=value 的字段";
+    GLOB = "import.curl.glob",
+        "the URL holds braces or a range, which stand for several URLs; write one URL, with $NAME for what changes",
+        "URL 含有花括号或范围，代表多个 URL；请只写一个 URL，可变部分写成 $NAME";
+    NO_URL = "import.curl.noUrl",
+        "the command names no URL",
+        "命令中没有 URL";
+    MANY_URLS = "import.curl.manyUrls",
+        "the command names several URLs; write a command for each",
+        "命令中有多个 URL；请分别写成命令";
+}
+
+/// The longest time for one attempt that a tool can have.
+const LONGEST_SECONDS: f64 = 600.0;
+
+/// The most further attempts that a tool can have.
+const MOST_RETRIES: u64 = 10;
+
+#[derive(Default)]
+pub(super) struct Options {
+    urls: Vec<String>,
+    method: Option<String>,
+    headers: Vec<(String, String)>,
+    data: Option<String>,
+    parts: Vec<Part>,
+    query: Vec<String>,
+    credentials: Option<Credentials>,
+    timeout: Option<u64>,
+    retry_count: Option<u64>,
+    is_get: bool,
+    is_head: bool,
+    is_json: bool,
+    takes_braces: bool,
+    refusals: Vec<Message>,
+}
+
+impl Options {
+    /// Reads what stands behind `curl`, or says all that is wrong with it.
+    pub(super) fn read(mut words: impl Iterator<Item = String>) -> Result<Self, Vec<Message>> {
+        let mut options = Self::default();
+        while let Some(word) = words.next() {
+            match (word.strip_prefix("--"), word.strip_prefix('-')) {
+                (Some(""), _) => options.urls.extend(words.by_ref()),
+                (Some(written), _) => options.long(written, &mut words),
+                (None, Some(letters)) if !letters.is_empty() => options.short(letters, &mut words),
+                (None, Some(_) | None) => options.urls.push(word.clone()),
+            }
+        }
+        if options.refusals.is_empty() { Ok(options) } else { Err(options.refusals) }
+    }
+
+    fn long(&mut self, written: &str, words: &mut dyn Iterator<Item = String>) {
+        // curl wants a blank there, people write the sign.
+        let (option, attached) = match written.split_once('=') {
+            Some((option, value)) => (option, Some(value.to_owned())),
+            None => (written, None),
+        };
+        let kind = known(option);
+        let value = attached.or_else(|| if takes_value(kind) { words.next() } else { None });
+        self.apply(option, &format!("--{option}"), kind, value);
+    }
+
+    /// Letters behind one `-`: flags, the last of which may take what follows.
+    fn short(&mut self, letters: &str, words: &mut dyn Iterator<Item = String>) {
+        let mut rest = letters.chars();
+        while let Some(letter) = rest.next() {
+            let option = long(letter).unwrap_or_default();
+            let (kind, shown) = (known(option), format!("-{letter}"));
+            if takes_value(kind) {
+                let attached = Some(rest.as_str().to_owned()).filter(|value| !value.is_empty());
+                return self.apply(option, &shown, kind, attached.or_else(|| words.next()));
+            }
+            self.apply(option, &shown, kind, None);
+        }
+    }
+
+    fn apply(&mut self, option: &str, shown: &str, kind: Option<Known>, value: Option<String>) {
+        match (kind, value) {
+            (None, _) => self.refuse(Message::new(&UNKNOWN_OPTION), shown),
+            (Some(Known::Ignored | Known::IgnoredValue), _) => {}
+            (Some(Known::Refused | Known::RefusedValue), _) => {
+                self.refuse(Message::new(&REFUSED_OPTION), shown);
+            }
+            (Some(Known::Flag), _) => {
+                self.is_get |= option == "get";
+                self.is_head |= option == "head";
+                self.takes_braces |= option == "globoff";
+            }
+            (Some(Known::Value), Some(value)) => self.set(option, shown, &value),
+            (Some(Known::Value), None) => self.refuse(Message::new(&NO_VALUE), shown),
+        }
+    }
+
+    fn refuse(&mut self, message: Message, option: &str) {
+        self.refusals.push(message.with("option", option));
+    }
+
+    fn set(&mut self, option: &str, shown: &str, value: &str) {
+        match option {
+            "url" => self.urls.push(value.to_owned()),
+            "request" => self.method = Some(value.to_ascii_uppercase()),
+            "header" => self.header(shown, value),
+            "data" | "data-ascii" | "data-binary" | "json" if value.starts_with('@') => {
+                self.refuse(Message::new(&FROM_FILE), shown);
+            }
+            "data" | "data-ascii" | "data-binary" | "data-raw" => self.push_data(value, "&"),
+            "json" => {
+                self.is_json = true;
+                self.push_data(value, "");
+            }
+            "data-urlencode" => match urlencoded(value) {
+                Some(encoded) => self.push_data(&encoded, "&"),
+                None => self.refuse(Message::new(&FROM_FILE), shown),
+            },
+            "url-query" => match urlencoded(value) {
+                Some(encoded) => self.query.push(encoded),
+                None => self.refuse(Message::new(&FROM_FILE), shown),
+            },
+            "form" => self.form(shown, value),
+            "form-string" => match value.split_once('=') {
+                Some((name, text)) => self.push_part(name, Content::Text(text.to_owned())),
+                None => self.refuse(Message::new(&FIELD_FORM), shown),
+            },
+            "user" => {
+                let (username, password) = match value.split_once(':') {
+                    Some((username, password)) => (username, Some(password.to_owned())),
+                    None => (value, None),
+                };
+                self.credentials = Some(Credentials::Basic { username: username.to_owned(), password });
+            }
+            "oauth2-bearer" => self.credentials = Some(Credentials::Bearer(value.to_owned())),
+            "cookie" if value.is_empty() || value.contains('=') || has_marks(value) => {
+                self.push_header("Cookie", value);
+            }
+            "cookie" => self.refuse(Message::new(&FROM_FILE), shown),
+            "user-agent" => self.push_header("User-Agent", value),
+            "referer" => self.push_header("Referer", value.trim_end_matches(";auto")),
+            "range" => self.push_header("Range", &format!("bytes={value}")),
+            "max-time" => self.timeout = milliseconds(value),
+            "retry" => self.retry_count = value.parse::<u64>().ok().map(|count| count.min(MOST_RETRIES)),
+            _ => {}
+        }
+    }
+
+    fn push_header(&mut self, name: &str, value: &str) {
+        if !value.is_empty() {
+            self.headers.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
+    fn header(&mut self, shown: &str, written: &str) {
+        if written.starts_with('@') {
+            return self.refuse(Message::new(&FROM_FILE), shown);
+        }
+        match (written.split_once(':'), written.strip_suffix(';')) {
+            (Some((name, value)), _) if is_browser_noise(name.trim(), value) => {}
+            (Some((name, value)), _) => self.push_header(name.trim(), value.trim()),
+            (None, Some(name)) => self.headers.push((name.trim().to_owned(), String::new())),
+            (None, None) => self.refuse(Message::new(&HEADER_FORM), shown),
+        }
+    }
+
+    fn push_data(&mut self, text: &str, between: &str) {
+        match &mut self.data {
+            Some(data) => {
+                data.push_str(between);
+                data.push_str(text);
+            }
+            None => self.data = Some(text.to_owned()),
+        }
+    }
+
+    fn form(&mut self, shown: &str, field: &str) {
+        let Some((name, written)) = field.split_once('=') else {
+            return self.refuse(Message::new(&FIELD_FORM), shown);
+        };
+        let starts = |at: &usize| {
+            let rest = written.get(at + 1..).unwrap_or_default().trim_start();
+            ["type=", "filename=", "headers=", "encoder="].iter().any(|name| rest.starts_with(name))
+        };
+        let end = written.match_indices(';').map(|(at, _)| at).find(starts).unwrap_or(written.len());
+        let (content, more) = written.split_at(end);
+        let attribute = |name: &str| more.split(';').find_map(|part| part.trim().strip_prefix(name));
+        let (media, content) = (attribute("type="), content.trim_matches('"'));
+        let content = match content.strip_prefix('@') {
+            Some(path) => {
+                let path = attribute("filename=").unwrap_or(path);
+                Content::file(path.trim_matches('"'), media)
+            }
+            None if content.starts_with('<') => Content::Elsewhere,
+            None => Content::of_text(content, media),
+        };
+        self.push_part(name, content);
+    }
+
+    fn push_part(&mut self, name: &str, content: Content) {
+        self.parts.push(Part { name: name.to_owned(), content });
+    }
+
+    /// The request that the options make.
+    pub(super) fn into_example(self) -> Result<Example, Message> {
+        let written = match self.urls.as_slice() {
+            [] => return Err(Message::new(&NO_URL)),
+            [url] => url,
+            [_, _, ..] => return Err(Message::new(&MANY_URLS)),
+        };
+        let url = if self.takes_braces { written.clone() } else { one_url(written)? };
+        let mut address = Address::parse(&url)?;
+        let sends = self.data.is_some() || !self.parts.is_empty();
+        let method = match &self.method {
+            Some(method) => method.as_str(),
+            None if self.is_head => "HEAD",
+            None if sends && !self.is_get => "POST",
+            None => "GET",
+        };
+        for text in self.query.iter().chain(self.data.iter().filter(|_| self.is_get)) {
+            address.query.extend(pairs(text));
+        }
+        let mut example = Example::new(method, address);
+        example.headers = self.headers;
+        if self.is_json {
+            for name in ["Content-Type", "Accept"] {
+                if example.header(name).is_none() {
+                    example.headers.push((name.to_owned(), "application/json".to_owned()));
+                }
+            }
+        }
+        example.body = match self.data {
+            Some(_) if self.is_get => None,
+            Some(text) if !text.is_empty() => Some(Body::Raw { text, assumed: FORM }),
+            Some(_) | None => None,
+        };
+        if !self.parts.is_empty() {
+            example.body = Some(Body::Multipart(self.parts));
+        }
+        example.credentials = self.credentials;
+        example.timeout = self.timeout;
+        example.retry_count = self.retry_count;
+        Ok(example)
+    }
+}
+
+fn takes_value(kind: Option<Known>) -> bool {
+    match kind {
+        Some(Known::Value | Known::IgnoredValue | Known::RefusedValue) => true,
+        Some(Known::Flag | Known::Ignored | Known::Refused) | None => false,
+    }
+}
+
+/// `content`, `=content` or `name=content` with the content encoded; nothing where a file is meant.
+fn urlencoded(value: &str) -> Option<String> {
+    match value.split_once('=') {
+        Some(("", content)) => Some(encode(content)),
+        Some((name, content)) => Some(format!("{name}={}", encode(content))),
+        None if value.contains('@') => None,
+        None => Some(encode(value)),
+    }
+}
+
+/// Seconds as milliseconds, within what a tool can have.
+fn milliseconds(seconds: &str) -> Option<u64> {
+    let seconds: f64 = seconds.parse().ok()?;
+    let fits = seconds.is_finite() && seconds > 0.0;
+    fits.then(|| (seconds.min(LONGEST_SECONDS) * 1000.0).ceil() as u64)
+}
+
+/// A URL that stands for itself, with the backslashes taken out that browsers put before brackets.
+fn one_url(written: &str) -> Result<String, Message> {
+    let mut url = String::with_capacity(written.len());
+    let mut rest = written.chars();
+    while let Some(character) = rest.next() {
+        let next = rest.as_str().chars().next();
+        match (character, next) {
+            ('\\', Some(bracket @ ('[' | ']' | '{' | '}'))) => {
+                rest.next();
+                url.push(bracket);
+            }
+            ('{' | '}', _) => return Err(Message::new(&GLOB)),
+            ('[', _) if is_range(rest.as_str()) => return Err(Message::new(&GLOB)),
+            (other, _) => url.push(other),
+        }
+    }
+    Ok(url)
+}
+
+/// Whether brackets that were just opened hold a range such as `1-9`.
+fn is_range(rest: &str) -> bool {
+    let inside = rest.split_once(']').map(|(inside, _)| inside).unwrap_or_default();
+    let is_end = |end: &str| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let inside = inside.split_once(':').map_or(inside, |(range, _)| range);
+    inside.split_once('-').is_some_and(|(from, to)| is_end(from) && is_end(to))
+}

@@ -1,0 +1,157 @@
+//! The arguments of a tool in the making: a placeholder and a property of the schema for each.
+
+use haft_core::text::{CALL_ID, CALLBACK_URL};
+use serde_json::{Map, Value, json};
+
+use super::marks::MarkKind;
+use crate::import::variable_name;
+
+/// Longer texts are no defaults.
+const LONGEST_DEFAULT: usize = 16 << 10;
+
+/// Whether a call must give an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Required,
+    Optional,
+}
+
+/// What is known of a variable's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known<'a> {
+    Nothing,
+    /// What is sent unless a call says otherwise.
+    Default(&'a str),
+    /// What it looks like; a call has to give its own.
+    Example(&'a str),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    properties: Map<String, Value>,
+    required: Vec<String>,
+    /// Names by the variables of the source.
+    of_marks: Vec<(String, String)>,
+}
+
+impl Arguments {
+    /// Adds an argument under a name of its own and gives its placeholder.
+    pub(super) fn add(&mut self, wanted: &str, property: Value, need: Need) -> String {
+        let name = self.free_name(wanted);
+        self.properties.insert(name.clone(), property);
+        if need == Need::Required {
+            self.required.push(name.clone());
+        }
+        placeholder(&name)
+    }
+
+    /// Adds an argument whose example is sent unless a call says otherwise.
+    pub(super) fn add_example(&mut self, wanted: &str, value: &Value) -> String {
+        let mut property = of_type(value);
+        if matches!(value, Value::String(text) if text.len() > LONGEST_DEFAULT) {
+            return self.add(wanted, Value::Object(property), Need::Required);
+        }
+        property.insert("default".to_owned(), value.clone());
+        self.add(wanted, Value::Object(property), Need::Optional)
+    }
+
+    /// The placeholder of a variable of the source, the same each time.
+    pub(super) fn of_mark(&mut self, kind: MarkKind, mark: &str, known: Known<'_>) -> String {
+        if let Some((_, name)) = self.of_marks.iter().find(|(other, _)| other == mark) {
+            return placeholder(name);
+        }
+        let value = |text: &str| match kind {
+            MarkKind::Any => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+            MarkKind::Text | MarkKind::Secret => Value::from(text),
+        };
+        let mut property = match kind {
+            MarkKind::Any => Map::new(),
+            MarkKind::Text | MarkKind::Secret => of_type(&Value::from("")),
+        };
+        let need = match known {
+            Known::Nothing => Need::Required,
+            Known::Default(text) => {
+                property.insert("default".to_owned(), value(text));
+                Need::Optional
+            }
+            Known::Example(text) => {
+                property.insert("examples".to_owned(), json!([value(text)]));
+                Need::Required
+            }
+        };
+        let name = self.free_name(mark);
+        self.of_marks.push((mark.to_owned(), name.clone()));
+        self.add(&name, Value::Object(property), need)
+    }
+
+    pub(super) fn into_schema(self) -> Value {
+        let mut schema = json!({"type": "object", "properties": self.properties});
+        if let Value::Object(fields) = &mut schema {
+            if !self.required.is_empty() {
+                fields.insert("required".to_owned(), self.required.into());
+            }
+            fields.insert("additionalProperties".to_owned(), false.into());
+        }
+        schema
+    }
+
+    /// A name that no other argument has, and no value that a call gives by itself.
+    fn free_name(&self, wanted: &str) -> String {
+        let name = variable_name(wanted);
+        let is_free =
+            |name: &str| !self.properties.contains_key(name) && ![CALL_ID, CALLBACK_URL].contains(&name);
+        if is_free(&name) {
+            return name;
+        }
+        let mut numbered = (2_u32..).map(|number| format!("{name}_{number}"));
+        numbered.find(|name| is_free(name)).unwrap_or(name)
+    }
+}
+
+fn placeholder(name: &str) -> String {
+    format!("{{{{{name}}}}}")
+}
+
+/// The beginning of a property: its type, where the value has one that is told.
+pub(super) fn of_type(value: &Value) -> Map<String, Value> {
+    let name = match value {
+        Value::Null => return Map::new(),
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    Map::from_iter([("type".to_owned(), Value::from(name))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_argument_has_a_name_of_its_own() {
+        let mut arguments = Arguments::default();
+        assert_eq!(arguments.add_example("page[size]", &json!(10)), "{{page_size}}");
+        assert_eq!(arguments.add_example("page-size", &json!(1.5)), "{{page_size_2}}");
+        assert_eq!(arguments.add_example("callId", &json!("x")), "{{callId_2}}");
+        assert_eq!(arguments.of_mark(MarkKind::Text, "ID", Known::Example("7")), "{{ID}}");
+        assert_eq!(arguments.of_mark(MarkKind::Any, "ID", Known::Nothing), "{{ID}}");
+        assert_eq!(arguments.add_example("ID", &Value::Null), "{{ID_2}}");
+        let schema = arguments.into_schema();
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "page_size": {"type": "integer", "default": 10},
+                "page_size_2": {"type": "number", "default": 1.5},
+                "callId_2": {"type": "string", "default": "x"},
+                "ID": {"type": "string", "examples": ["7"]},
+                "ID_2": {"default": null},
+            },
+            "required": ["ID"],
+            "additionalProperties": false,
+        });
+        assert_eq!(schema, expected);
+    }
+}

@@ -1,0 +1,173 @@
+//! Bodies of example requests: JSON, forms, parts and plain text, each as a definition writes it.
+
+use haft_core::Message;
+use serde_json::{Map, Value};
+
+use super::address::pairs;
+use super::draft::{Draft, Place, check_name};
+use super::marks::{has_marks, quoted};
+
+const JSON: &str = "application/json";
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+pub(crate) const TEXT: &str = "text/plain";
+
+/// What an example sends.
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    /// As it is sent; `assumed` is its media type where no header names one.
+    Raw {
+        text: String,
+        assumed: &'static str,
+    },
+    Json(Value),
+    Form(Vec<(String, String)>),
+    Multipart(Vec<Part>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    Text(String),
+    Json(Value),
+    /// A file by its name; what it holds is for a call to say.
+    File {
+        filename: String,
+        media: Option<String>,
+    },
+    /// A text that the source reads from somewhere else.
+    Elsewhere,
+}
+
+impl Content {
+    /// A text of some media type: JSON is looked into.
+    pub(crate) fn of_text(text: &str, media: Option<&str>) -> Self {
+        let is_json = media.is_some_and(|media| is_json(&essence(media)));
+        match serde_json::from_str::<Value>(&quoted(text)) {
+            Ok(value) if is_json && value.is_object() => Self::Json(value),
+            Ok(_) | Err(_) => Self::Text(text.to_owned()),
+        }
+    }
+
+    /// A file, without the folders before its name.
+    pub(crate) fn file(path: &str, media: Option<&str>) -> Self {
+        let filename = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        Self::File { filename, media: media.map(str::to_owned) }
+    }
+}
+
+/// A body as the config has it.
+pub(super) struct Written {
+    pub(super) value: Value,
+    /// `bodyType`, unless it is the usual one.
+    pub(super) kind: Option<&'static str>,
+    /// The media type, unless it is the usual one.
+    pub(super) media: Option<String>,
+}
+
+/// Writes a body; `declared` is the media type that a header names.
+pub(super) fn write(draft: &mut Draft<'_>, body: &Body, declared: Option<&str>) -> Result<Written, Message> {
+    match body {
+        Body::Json(value) => json(draft, value, declared),
+        Body::Form(pairs) => form(draft, pairs),
+        Body::Multipart(parts) => {
+            Ok(Written { value: multipart(draft, parts)?, kind: Some("multipart"), media: None })
+        }
+        Body::Raw { text, assumed } => raw(draft, text, declared, assumed),
+    }
+}
+
+fn raw(draft: &mut Draft<'_>, text: &str, declared: Option<&str>, assumed: &str) -> Result<Written, Message> {
+    let media = declared.unwrap_or(assumed);
+    let essence = essence(media);
+    let may_be_json = declared.is_none() || is_json(&essence) || essence == TEXT;
+    // Anything may be JSON by accident; a list or an object hardly is.
+    let is_meant = |value: &Value| is_json(&essence) || value.is_object() || value.is_array();
+    if may_be_json
+        && let Ok(value) = serde_json::from_str::<Value>(&quoted(text))
+        && is_meant(&value)
+    {
+        return json(draft, &value, declared);
+    }
+    if essence == FORM
+        && let Some(pairs) = as_form(text)
+    {
+        return form(draft, &pairs);
+    }
+    let value = if has_marks(text) {
+        draft.render(text, "body", Place::Json)?.into()
+    } else {
+        draft.example("body", &Value::from(text))
+    };
+    Ok(Written { value, kind: Some("text"), media: (essence != TEXT).then(|| media.to_owned()) })
+}
+
+fn json(draft: &mut Draft<'_>, value: &Value, declared: Option<&str>) -> Result<Written, Message> {
+    let media = declared.filter(|media| essence(media) != JSON).map(str::to_owned);
+    Ok(Written { value: draft.json(value)?, kind: None, media })
+}
+
+fn form(draft: &mut Draft<'_>, pairs: &[(String, String)]) -> Result<Written, Message> {
+    let fields = draft.fields(pairs, Place::Form)?;
+    Ok(Written { value: Value::Object(fields), kind: Some("form"), media: None })
+}
+
+/// The pairs of a text that is a form, and not only called one.
+fn as_form(text: &str) -> Option<Vec<(String, String)>> {
+    let is_odd = |character: char| character.is_whitespace() || matches!(character, '{' | '"' | '<');
+    let is_pair = |piece: &str| {
+        piece.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains(is_odd))
+    };
+    let is_form = text.contains('=') && text.split('&').filter(|piece| !piece.is_empty()).all(is_pair);
+    let with_value = |(name, value): (String, Option<String>)| (name, value.unwrap_or_default());
+    is_form.then(|| pairs(text).into_iter().map(with_value).collect())
+}
+
+fn multipart(draft: &mut Draft<'_>, parts: &[Part]) -> Result<Value, Message> {
+    let mut fields = Map::new();
+    for Part { name, content } in parts {
+        check_name(name)?;
+        let value = part(draft, name, content)?;
+        match fields.get_mut(name) {
+            None => {
+                fields.insert(name.clone(), value);
+            }
+            Some(Value::Array(items)) => items.push(value),
+            Some(first) => *first = Value::Array(vec![first.take(), value]),
+        }
+    }
+    Ok(Value::Object(fields))
+}
+
+fn part(draft: &mut Draft<'_>, name: &str, content: &Content) -> Result<Value, Message> {
+    match content {
+        Content::Text(text) => draft.leaf(name, name, &Value::from(text.as_str()), Place::Multipart),
+        Content::Json(value) => draft.json(value),
+        Content::Elsewhere => Ok(draft.wanted(name).into()),
+        Content::File { filename, media } => {
+            let filename = if filename.is_empty() { name } else { filename };
+            let mut file = Map::new();
+            for (field, text) in [("filename", Some(filename)), ("contentType", media.as_deref())] {
+                if let Some(text) = text {
+                    check_name(text)?;
+                    file.insert(field.to_owned(), text.into());
+                }
+            }
+            file.insert("content".to_owned(), draft.wanted(name).into());
+            Ok(Value::Object(file))
+        }
+    }
+}
+
+/// A media type without its parameters.
+fn essence(media: &str) -> String {
+    media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn is_json(essence: &str) -> bool {
+    essence.ends_with("/json") || essence.ends_with("+json")
+}

@@ -1,0 +1,288 @@
+//! The request of an example as `config`: URL, headers, query, body, and who it comes from.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use haft_core::Message;
+use http::{HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use super::address::{Address, written};
+use super::credentials::{in_header, word_for_token};
+use super::draft::{Draft, Place, check_name, is_plain};
+use super::marks::has_marks;
+use super::{Example, body, words};
+use crate::headers::{NOT_CONFIGURABLE, after_scheme};
+use crate::query::encode;
+use crate::url::UrlTemplate;
+
+haft_core::templates! {
+    BAD_HEADER = "import.badHeader",
+        "the header {name} cannot be sent: its name or its value is not valid",
+        "请求头 {name} 无法发送：名称或值无效";
+}
+
+/// How a request says who it comes from, where that is told apart from its headers and its query.
+#[derive(Debug, Clone)]
+pub(crate) enum Credentials {
+    Bearer(String),
+    Basic {
+        username: String,
+        /// Nothing where the source does not tell it.
+        password: Option<String>,
+    },
+    Header {
+        name: String,
+        value: String,
+    },
+    Query {
+        name: String,
+        value: String,
+    },
+}
+
+/// A config, and the path in it.
+pub(super) struct Request {
+    pub(super) config: Map<String, Value>,
+    pub(super) path: String,
+}
+
+pub(super) fn write(draft: &mut Draft<'_>, example: &Example) -> Result<Request, Message> {
+    let address = &example.address;
+    let path = path(draft, address)?;
+    let (bare, pairs) = split_query(&address.query)?;
+    let url = format!("{}{path}{bare}", address.origin);
+    UrlTemplate::parse(&url)?;
+    let mut parts = Parts { query: draft.fields(&pairs, Place::Query)?, headers: Map::new(), auth: None };
+    let declared = example.header("content-type");
+    let body = match &example.body {
+        Some(body) => Some(body::write(draft, body, declared)?),
+        None => None,
+    };
+    for (name, value) in merged(&example.headers) {
+        parts.add_header(draft, &name, &value)?;
+    }
+    let media = match &body {
+        Some(body) => body.media.as_deref(),
+        None => declared,
+    };
+    if let Some(media) = media {
+        parts.add_header(draft, "Content-Type", media)?;
+    }
+    parts.identify(draft, example)?;
+    Ok(Request { config: parts.into_config(url, &example.method, body), path })
+}
+
+/// The path with placeholders for ids and variables.
+fn path(draft: &mut Draft<'_>, address: &Address) -> Result<String, Message> {
+    let mut path = String::new();
+    let mut before: Option<&str> = None;
+    for segment in &address.segments {
+        path.push('/');
+        let decoded = percent_decode_str(segment).decode_utf8_lossy();
+        if has_marks(segment) {
+            path.push_str(&draft.render(&written(segment), segment, Place::Path)?);
+        } else if words::looks_like_id(&decoded) {
+            path.push_str(&draft.path_id(before, &decoded));
+        } else {
+            path.push_str(&written(segment));
+            if words::is_meaningful(segment) {
+                before = Some(segment.as_str());
+            }
+        }
+    }
+    Ok(path)
+}
+
+/// What stays in the URL because it has no value, and the pairs.
+type Query = (String, Vec<(String, String)>);
+
+fn split_query(query: &[(String, Option<String>)]) -> Result<Query, Message> {
+    let mut bare = String::new();
+    let mut pairs = Vec::new();
+    for (name, value) in query {
+        match value {
+            Some(value) => pairs.push((name.clone(), value.clone())),
+            None => {
+                check_name(name)?;
+                bare.push(if bare.is_empty() { '?' } else { '&' });
+                bare.push_str(&encode(name));
+            }
+        }
+    }
+    Ok((bare, pairs))
+}
+
+/// Headers of one name as one, without what is told elsewhere or set by Haft.
+fn merged(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let mut merged: Vec<(String, String)> = Vec::new();
+    for (name, value) in headers.iter().filter(|(name, _)| !is_told_elsewhere(name)) {
+        match merged.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            Some((_, known)) => {
+                known.push_str(if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " });
+                known.push_str(value);
+            }
+            None => merged.push((name.clone(), value.clone())),
+        }
+    }
+    merged
+}
+
+fn is_told_elsewhere(name: &str) -> bool {
+    const OURS: [&str; 4] = ["accept-encoding", "authorization", "content-type", "idempotency-key"];
+    let name = name.to_ascii_lowercase();
+    name.starts_with(':') || OURS.contains(&name.as_str()) || NOT_CONFIGURABLE.contains(&name.as_str())
+}
+
+struct Parts {
+    headers: Map<String, Value>,
+    query: Map<String, Value>,
+    auth: Option<Value>,
+}
+
+impl Parts {
+    fn add_header(&mut self, draft: &mut Draft<'_>, name: &str, value: &str) -> Result<(), Message> {
+        let value = value.trim();
+        check_header(name, value)?;
+        let value = if in_header(name, value) {
+            key(draft, name, value).into()
+        } else if has_marks(value) {
+            draft.render(value, name, Place::Header)?.into()
+        } else if is_plain(value) {
+            Value::from(value)
+        } else {
+            draft.example(name, &Value::from(value))
+        };
+        self.headers.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// Adds who the request comes from. A header that says it wins, as with curl.
+    fn identify(&mut self, draft: &mut Draft<'_>, example: &Example) -> Result<(), Message> {
+        let header = example.header("authorization");
+        if let Some(value) = header {
+            check_header("Authorization", value.trim())?;
+            self.authorize(draft, value.trim());
+        }
+        match &example.credentials {
+            Some(Credentials::Header { name, value }) if name.eq_ignore_ascii_case("authorization") => {
+                check_header(name, value)?;
+                self.authorize(draft, value.trim());
+            }
+            Some(Credentials::Header { name, value }) => {
+                check_header(name, value)?;
+                self.headers.insert(name.clone(), key(draft, name, value).into());
+            }
+            Some(Credentials::Query { name, value }) => {
+                check_name(name)?;
+                self.query.insert(name.clone(), draft.credential(value, name).into());
+            }
+            Some(Credentials::Bearer(_) | Credentials::Basic { .. }) if header.is_some() => {}
+            Some(Credentials::Bearer(token)) => self.bearer(draft, token),
+            Some(Credentials::Basic { username, password }) => {
+                self.basic(draft, username, password.as_deref());
+            }
+            None => {
+                if let Some((username, password)) = example.address.user.as_ref().filter(|_| header.is_none())
+                {
+                    self.basic(draft, username, password.as_deref());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn authorize(&mut self, draft: &mut Draft<'_>, value: &str) {
+        if value.eq_ignore_ascii_case("bearer") {
+            return self.bearer(draft, "");
+        }
+        let Some((scheme, credential)) = after_scheme(value) else {
+            return self.set_authorization(draft.credential(value, word_for_token(value)));
+        };
+        let credential = credential.trim();
+        if scheme.eq_ignore_ascii_case("bearer") {
+            return self.bearer(draft, credential);
+        }
+        if scheme.eq_ignore_ascii_case("basic") {
+            if let Some((username, password)) = decoded(credential) {
+                return self.basic(draft, &username, Some(&password));
+            }
+            return self.set_authorization(format!("{scheme} {}", draft.credential(credential, "basic")));
+        }
+        let reference = draft.credential(credential, word_for_token(credential));
+        self.set_authorization(format!("{scheme} {reference}"));
+    }
+
+    fn set_authorization(&mut self, value: String) {
+        self.headers.insert("Authorization".to_owned(), value.into());
+    }
+
+    fn bearer(&mut self, draft: &mut Draft<'_>, token: &str) {
+        let token = draft.credential(token, word_for_token(token));
+        self.auth = Some(json!({"type": "bearer", "token": token}));
+    }
+
+    fn basic(&mut self, draft: &mut Draft<'_>, username: &str, password: Option<&str>) {
+        if username.is_empty() {
+            let whole = format!(":{}", password.unwrap_or_default());
+            let encoded = if has_marks(&whole) { String::new() } else { STANDARD.encode(whole) };
+            return self.set_authorization(format!("Basic {}", draft.credential(&encoded, "basic")));
+        }
+        // A name without a password is a key.
+        let what = if password == Some("") { "api_key" } else { "username" };
+        let mut auth = json!({"type": "basic", "username": draft.credential(username, what)});
+        if password != Some("") {
+            auth["password"] = draft.credential(password.unwrap_or_default(), "password").into();
+        }
+        self.auth = Some(auth);
+    }
+
+    fn into_config(self, url: String, method: &str, body: Option<body::Written>) -> Map<String, Value> {
+        let mut config = Map::new();
+        let mut put = |name: &str, value: Value| config.insert(name.to_owned(), value);
+        put("url", url.into());
+        put("method", method.into());
+        if !self.headers.is_empty() {
+            put("headers", Value::Object(self.headers));
+        }
+        // With neither query nor body, a tool would send its other arguments as JSON: here there are none to send.
+        let is_bare = body.is_none() && !matches!(method, "GET" | "HEAD" | "DELETE");
+        if !self.query.is_empty() || is_bare {
+            put("query", Value::Object(self.query));
+        }
+        if let Some(body) = body {
+            put("body", body.value);
+            if let Some(kind) = body.kind {
+                put("bodyType", kind.into());
+            }
+        }
+        if let Some(auth) = self.auth {
+            put("auth", auth);
+        }
+        config
+    }
+}
+
+fn check_header(name: &str, value: &str) -> Result<(), Message> {
+    let is_ours = NOT_CONFIGURABLE.contains(&name.to_ascii_lowercase().as_str());
+    let is_valid =
+        HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_bytes(value.as_bytes()).is_ok();
+    if is_valid && !is_ours { Ok(()) } else { Err(Message::new(&BAD_HEADER).with("name", name)) }
+}
+
+/// The value of a header that is a credential, with the word before it where there is one.
+fn key(draft: &mut Draft<'_>, name: &str, value: &str) -> String {
+    let is_scheme = |(scheme, _): &(&str, &str)| {
+        ["bearer", "basic", "token"].contains(&scheme.to_ascii_lowercase().as_str())
+    };
+    match after_scheme(value).filter(is_scheme) {
+        Some((scheme, credential)) => format!("{scheme} {}", draft.credential(credential.trim(), name)),
+        None => draft.credential(value, name),
+    }
+}
+
+/// The user name and password of a basic credential.
+fn decoded(credential: &str) -> Option<(String, String)> {
+    let text = String::from_utf8(STANDARD.decode(credential).ok()?).ok()?;
+    text.split_once(':').map(|(username, password)| (username.to_owned(), password.to_owned()))
+}

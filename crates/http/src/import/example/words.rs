@@ -1,0 +1,222 @@
+//! Words of URLs: what a path calls its things, which segments are ids, and what a host is known by.
+
+use percent_encoding::percent_decode_str;
+
+use super::credentials::is_token;
+use super::marks::has_marks;
+
+/// The name of a tool: its method and the last two words of its path.
+pub(super) fn tool_name(method: &str, segments: &[String], label: &str) -> String {
+    let is_word = |segment: &&String| is_meaningful(segment) && !looks_like_id(segment);
+    let mut words: Vec<String> =
+        segments.iter().rev().filter(is_word).take(2).map(|segment| snake(stem(segment))).collect();
+    words.reverse();
+    let words = if words.is_empty() { snake(label) } else { words.join("_") };
+    format!("{}_{words}", method.to_ascii_lowercase())
+}
+
+/// What the id behind a segment is called: `user_id` behind `users`.
+pub(super) fn id_name(before: Option<&str>) -> String {
+    match before.map(|segment| snake(stem(segment))) {
+        Some(word) if !word.is_empty() => format!("{}_id", singular(&word)),
+        Some(_) | None => "id".to_owned(),
+    }
+}
+
+/// Whether a segment says something: no variable, no version, no date.
+pub(super) fn is_meaningful(segment: &str) -> bool {
+    let is_version =
+        segment.strip_prefix(['v', 'V']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_date = segment.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.'));
+    let is_common = ["api", "rest"].contains(&segment.to_ascii_lowercase().as_str());
+    let has_letters = segment.bytes().any(|byte| byte.is_ascii_alphanumeric());
+    has_letters && !is_version && !is_date && !is_common && !has_marks(segment)
+}
+
+/// A path in which every id is the same, so that requests for two things are one.
+pub(crate) fn path_shape(segments: &[String]) -> String {
+    let decoded = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
+    let shape = |segment: &String| {
+        let is_id = looks_like_id(&decoded(segment));
+        if is_id { "/{id}".to_owned() } else { format!("/{segment}") }
+    };
+    segments.iter().map(shape).collect()
+}
+
+/// Whether a segment, decoded, names one of many things.
+pub(super) fn looks_like_id(segment: &str) -> bool {
+    let is_number = segment.len() >= 3 && segment.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || is_uuid(segment) || is_hex(segment) || is_email(segment) || looks_random(segment)
+}
+
+/// Whether an id might well be a credential, so that it is not shown as an example.
+pub(super) fn may_be_secret(segment: &str, before: Option<&str>) -> bool {
+    const HOOKS: [&str; 6] = ["hook", "hooks", "webhook", "webhooks", "services", "bot"];
+    let is_hook = before.is_some_and(|before| HOOKS.contains(&before.to_ascii_lowercase().as_str()));
+    let is_plain = is_uuid(segment) || is_hex(segment) || is_email(segment) || !looks_random(segment);
+    is_hook || is_token(segment) || !is_plain
+}
+
+fn is_uuid(text: &str) -> bool {
+    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+    lengths == [8, 4, 4, 4, 12] && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+fn is_hex(text: &str) -> bool {
+    let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
+    text.len() >= 16 && has_digit && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn is_email(text: &str) -> bool {
+    let domain = text.split_once('@').filter(|(name, _)| !name.is_empty()).map(|(_, domain)| domain);
+    domain.is_some_and(|domain| domain.contains('.') && !domain.contains(['@', ' ']))
+}
+
+/// Twenty characters or more, with letters and digits mixed as no word mixes them.
+fn looks_random(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'=');
+    let is_mixed = |part: &str| {
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        part.len() >= 8 && digits >= 2 && digits < part.len()
+    };
+    text.len() >= 20 && text.bytes().all(is_part) && text.split(['-', '_', ':', '=']).any(is_mixed)
+}
+
+/// A segment without the ending of a file.
+fn stem(segment: &str) -> &str {
+    const ENDINGS: [&str; 6] = [".json", ".xml", ".php", ".aspx", ".do", ".html"];
+    ENDINGS.iter().find_map(|ending| segment.strip_suffix(ending)).unwrap_or(segment)
+}
+
+/// One of many: `company` of `companies`.
+fn singular(word: &str) -> String {
+    const AS_THEY_ARE: [&str; 5] = ["news", "series", "ss", "us", "is"];
+    if AS_THEY_ARE.iter().any(|end| word.ends_with(end)) {
+        return word.to_owned();
+    }
+    for (many, one) in [("movies", "movie"), ("cookies", "cookie"), ("statuses", "status"), ("ies", "y")] {
+        if let Some(start) = word.strip_suffix(many) {
+            return format!("{start}{one}");
+        }
+    }
+    for many in ["sses", "xes", "ches", "shes"] {
+        if word.ends_with(many) {
+            return word.strip_suffix("es").unwrap_or(word).to_owned();
+        }
+    }
+    word.strip_suffix('s').unwrap_or(word).to_owned()
+}
+
+/// `chat.postMessage` as `chat_post_message`.
+pub(crate) fn snake(text: &str) -> String {
+    let mut words = String::new();
+    let mut was_lower = false;
+    for character in text.chars() {
+        if !character.is_ascii_alphanumeric() {
+            was_lower = false;
+            if !words.is_empty() && !words.ends_with('_') {
+                words.push('_');
+            }
+            continue;
+        }
+        if was_lower && character.is_ascii_uppercase() {
+            words.push('_');
+        }
+        was_lower = character.is_ascii_lowercase() || character.is_ascii_digit();
+        words.push(character.to_ascii_lowercase());
+    }
+    words.trim_end_matches('_').to_owned()
+}
+
+/// The word a host is known by: `openai` of `api.openai.com`.
+pub(super) fn label(host: &str) -> &str {
+    const SECOND: [&str; 7] = ["ac", "co", "com", "edu", "gov", "net", "org"];
+    if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
+        return host;
+    }
+    let mut labels = host.rsplit('.').skip(1);
+    match (labels.next(), labels.next()) {
+        (Some(second), Some(third)) if SECOND.contains(&second) => third,
+        (Some(second), _) => second,
+        (None, _) => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_known_by_one_word() {
+        for (host, word) in [
+            ("api.openai.com", "openai"),
+            ("slack.com", "slack"),
+            ("www.example.co.uk", "example"),
+            ("localhost", "localhost"),
+            ("127.0.0.1", "127.0.0.1"),
+        ] {
+            assert_eq!(label(host), word, "{host}");
+        }
+    }
+
+    #[test]
+    fn ids_are_told_from_words() {
+        for id in [
+            "123",
+            "6f9619ff-8b86-d011-b42d-00cf4fc964ff",
+            "023e105f4ecef8ad9ca31a8372d0c353",
+            "price_1MoBy5LkdIwHu7ixZhnattbh",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "ada@example.com",
+            "bot110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
+        ] {
+            assert!(looks_like_id(id), "{id}");
+        }
+        for word in [
+            "12",
+            "users",
+            "2010-04-01",
+            "chat-completions-with-streaming",
+            "claude-3-5-sonnet-20241022",
+            "gpt-4o-mini-2024-07-18",
+            "gemini-2-flash:generateContent",
+            "deadbeef",
+            "Hello-World",
+        ] {
+            assert!(!looks_like_id(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn things_are_named_after_their_collection() {
+        for (before, name) in [
+            (Some("users"), "user_id"),
+            (Some("companies"), "company_id"),
+            (Some("addresses"), "address_id"),
+            (Some("batches"), "batch_id"),
+            (Some("dnsRecords"), "dns_record_id"),
+            (Some("status"), "status_id"),
+            (Some("Accounts.json"), "account_id"),
+            (None, "id"),
+        ] {
+            assert_eq!(id_name(before), name, "{before:?}");
+        }
+        let name = |method: &str, path: &str| {
+            let segments: Vec<String> = path.split('/').map(str::to_owned).collect();
+            tool_name(method, &segments, "example")
+        };
+        for (method, path, expected) in [
+            ("POST", "v1/chat/completions", "post_chat_completions"),
+            ("GET", "users/123", "get_users"),
+            ("POST", "api/chat.postMessage", "post_chat_post_message"),
+            (
+                "POST",
+                "2010-04-01/Accounts/AC0123456789abcdef0123456789abcdef/Messages.json",
+                "post_accounts_messages",
+            ),
+            ("GET", "", "get_example"),
+        ] {
+            assert_eq!(name(method, path), expected, "{path}");
+        }
+    }
+}
