@@ -62,6 +62,11 @@ pub trait Prepared: Send + Sync {
         true
     }
 
+    /// What in its config only an admin may save, and why; paths are relative to the config.
+    fn for_admins(&self) -> &[Violation] {
+        &[]
+    }
+
     /// What a call would do, for a dry run; nothing may be sent, and no secret shown.
     fn preview(&self, _arguments: &Arguments, _context: &CallContext) -> Result<Option<Value>, CallError> {
         Ok(None)
@@ -100,18 +105,20 @@ pub struct ToolOutput {
     pub data: Value,
     /// The kind has taken the call's secrets out already.
     pub is_masked: bool,
+    /// `data` as JSON text, where the kind has it at hand: a record need not write it again.
+    pub text: Option<Box<str>>,
 }
 
 impl ToolOutput {
     /// Of a kind that has taken out the secrets itself.
     pub fn masked(data: Value) -> Self {
-        Self { data, is_masked: true }
+        Self { data, is_masked: true, text: None }
     }
 }
 
 impl From<Value> for ToolOutput {
     fn from(data: Value) -> Self {
-        Self { data, is_masked: false }
+        Self { data, is_masked: false, text: None }
     }
 }
 

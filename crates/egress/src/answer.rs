@@ -39,7 +39,7 @@ impl Answer {
     /// Reads the body to its end, or to the limit. Dropping what is left ends the connection.
     pub(crate) async fn read(
         response: Response<Incoming>,
-        request: Request,
+        request: &Request,
         was_redirected: bool,
         limit: usize,
     ) -> Result<Self, CallError> {
@@ -54,7 +54,7 @@ impl Answer {
         } else {
             read_all(&head.headers, body, &request.to, limit).await?
         };
-        let Request { to: from, path, .. } = request;
+        let (from, path) = (request.to.clone(), request.path.clone());
         Ok(Self { status: head.status, headers: head.headers, body, was_redirected, from, path })
     }
 }

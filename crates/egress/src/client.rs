@@ -36,8 +36,8 @@ pub(crate) struct Clients {
     guard: Arc<Guard>,
     trust: Trust,
     tls: OnceLock<ClientConfig>,
-    of_spaces: RwLock<HashMap<(SpaceId, bool), Http>>,
-    of_operator: OnceLock<Http>,
+    of_spaces: RwLock<HashMap<(SpaceId, bool), Arc<Http>>>,
+    of_operator: OnceLock<Arc<Http>>,
 }
 
 impl Clients {
@@ -52,7 +52,7 @@ impl Clients {
     }
 
     /// The client of one space, for the public internet or only for what the operator opened.
-    pub(crate) fn of_space(&self, space: SpaceId, only_opened: bool) -> Http {
+    pub(crate) fn of_space(&self, space: SpaceId, only_opened: bool) -> Arc<Http> {
         let key = (space, only_opened);
         if let Some(client) = self.of_spaces.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return client.clone();
@@ -62,11 +62,11 @@ impl Clients {
         if clients.len() >= MOST_CLIENTS {
             clients.clear();
         }
-        clients.entry(key).or_insert(made).clone()
+        clients.entry(key).or_insert_with(|| Arc::new(made)).clone()
     }
 
-    pub(crate) fn of_operator(&self) -> Http {
-        self.of_operator.get_or_init(|| self.make(Reach::Anywhere)).clone()
+    pub(crate) fn of_operator(&self) -> Arc<Http> {
+        self.of_operator.get_or_init(|| Arc::new(self.make(Reach::Anywhere))).clone()
     }
 
     pub(crate) fn guard(&self) -> &Guard {

@@ -13,7 +13,6 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use haft_core::BoxFuture;
 use hyper::Uri;
-use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 use url::Host;
@@ -21,6 +20,7 @@ use url::Host;
 use crate::address::{Networks, is_public};
 use crate::hosts::{is_inner_name, is_localhost};
 use crate::resolve::Resolver;
+use crate::stream::Stream;
 
 /// Resolving and dialling together may take so long, whatever the request's own deadline.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ pub(crate) struct Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = TokioIo<TcpStream>;
+    type Response = Stream;
     type Error = ConnectError;
     type Future = BoxFuture<'static, Result<Self::Response, ConnectError>>;
 
@@ -83,7 +83,7 @@ impl Service<Uri> for Connector {
         let connector = self.clone();
         Box::pin(async move {
             let connected = tokio::time::timeout(CONNECT, connector.connect(&uri)).await;
-            connected.unwrap_or(Err(ConnectError::TooSlow)).map(TokioIo::new)
+            connected.unwrap_or(Err(ConnectError::TooSlow)).map(Stream::new)
         })
     }
 }

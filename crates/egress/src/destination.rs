@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use haft_core::CallError;
-use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Uri};
 use url::{Host, Url};
 
 use crate::failure;
@@ -22,6 +22,7 @@ struct Origin {
     scheme: Scheme,
     authority: Authority,
     is_inner: bool,
+    host_header: Option<HeaderValue>,
 }
 
 impl Destination {
@@ -44,7 +45,10 @@ impl Destination {
         };
         let is_inner = matches!(host, Host::Domain(name) if is_inner_name(name));
         let host = canonical(host);
-        Ok(Self(Arc::new(Origin { url: origin, host, scheme, authority, is_inner })))
+        // With TLS the other version of HTTP may be spoken, which has no such header.
+        let host_header =
+            (scheme == Scheme::HTTP).then(|| HeaderValue::from_str(url.authority()).ok()).flatten();
+        Ok(Self(Arc::new(Origin { url: origin, host, scheme, authority, is_inner, host_header })))
     }
 
     /// The origin as a URL, with nothing behind it.
@@ -63,6 +67,11 @@ impl Destination {
 
     pub(crate) fn port(&self) -> u16 {
         self.0.url.port_or_known_default().unwrap_or_default()
+    }
+
+    /// The `Host` of requests, where it is the same in all of them.
+    pub(crate) fn host_header(&self) -> Option<&HeaderValue> {
+        self.0.host_header.as_ref()
     }
 
     /// A name that may only lead into networks that the operator opened.

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use haft_core::CallError;
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Method, Response};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
+use http::{HeaderValue, Method, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::timeout_at;
@@ -86,23 +86,29 @@ impl Egress {
     pub async fn send(
         &self,
         policy: Policy<'_>,
-        request: Request,
+        mut request: Request,
         limits: Limits,
     ) -> Result<Answer, CallError> {
-        let Some(deadline) = limits.deadline else { return self.follow(policy, request, limits.bytes).await };
+        let Some(deadline) = limits.deadline else {
+            return self.follow(policy, &mut request, limits.bytes).await;
+        };
         let first = request.to.clone();
-        let sent = timeout_at(deadline, self.follow(policy, request, limits.bytes)).await;
+        let sent = timeout_at(deadline, Box::pin(self.follow(policy, &mut request, limits.bytes))).await;
         sent.unwrap_or_else(|_| Err(failure::too_slow(&first)))
     }
 
-    async fn follow(&self, policy: Policy<'_>, request: Request, limit: usize) -> Result<Answer, CallError> {
-        let mut response = self.send_one(policy, &request).await?;
-        let mut request = request;
+    async fn follow(
+        &self,
+        policy: Policy<'_>,
+        request: &mut Request,
+        limit: usize,
+    ) -> Result<Answer, CallError> {
+        let mut response = self.send_one(policy, request).await?;
         let mut redirects = 0;
         loop {
-            let next = redirect::next(response.status(), response.headers(), &request);
+            let next = redirect::next(response.status(), response.headers(), request);
             // Whoever redirected has taken the request, and may have done something with it.
-            let Some(next) = next.map_err(CallError::that_may_have_acted)? else {
+            let Some(mut next) = next.map_err(CallError::that_may_have_acted)? else {
                 return Answer::read(response, request, redirects > 0, limit).await;
             };
             if redirects == redirect::MOST {
@@ -111,20 +117,24 @@ impl Egress {
             if matches!(policy, Policy::Operator) && !request.to.is(&next.to) {
                 return Err(redirect::other_origin(&request.to));
             }
-            response = self.send_one(policy, &next).await.map_err(CallError::that_may_have_acted)?;
-            request = next;
+            response = self.send_one(policy, &mut next).await.map_err(CallError::that_may_have_acted)?;
+            *request = next;
             redirects += 1;
         }
     }
 
-    async fn send_one(&self, policy: Policy<'_>, request: &Request) -> Result<Response<Incoming>, CallError> {
+    async fn send_one(
+        &self,
+        policy: Policy<'_>,
+        request: &mut Request,
+    ) -> Result<Response<Incoming>, CallError> {
         let client = self.client(policy, request)?;
         let sent = client.request(outgoing(request)).await;
         sent.map_err(|error| failure::of_request(&request.to, &error))
     }
 
     /// Checks all that can be told from a destination, and gives the client whose connector checks the rest.
-    fn client(&self, policy: Policy<'_>, request: &Request) -> Result<Http, CallError> {
+    fn client(&self, policy: Policy<'_>, request: &Request) -> Result<Arc<Http>, CallError> {
         match policy {
             Policy::Operator => Ok(self.0.of_operator()),
             Policy::Tool(space, rules) => {
@@ -149,12 +159,11 @@ impl Egress {
 }
 
 /// The request on the wire, with what every request carries.
-fn outgoing(request: &Request) -> http::Request<Full<bytes::Bytes>> {
-    let mut outgoing = http::Request::new(Full::new(request.body.clone()));
-    *outgoing.method_mut() = request.method.clone();
-    *outgoing.uri_mut() = request.to.uri(&request.path);
-    let mut headers = HeaderMap::with_capacity(request.headers.len() + 5);
-    headers.extend(request.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+fn outgoing(request: &mut Request) -> http::Request<Full<bytes::Bytes>> {
+    let headers = &mut request.headers;
+    if let Some(host) = request.to.host_header() {
+        headers.entry(HOST).or_insert_with(|| host.clone());
+    }
     headers.entry(USER_AGENT).or_insert(AGENT);
     headers.entry(ACCEPT).or_insert(ANYTHING);
     headers.entry(ACCEPT_ENCODING).or_insert(CODINGS);
@@ -165,6 +174,9 @@ fn outgoing(request: &Request) -> http::Request<Full<bytes::Bytes>> {
     if request.body.is_empty() && matches!(request.method, Method::POST | Method::PUT | Method::PATCH) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    *outgoing.headers_mut() = headers;
+    let mut outgoing = http::Request::new(Full::new(request.body.clone()));
+    *outgoing.method_mut() = request.method.clone();
+    *outgoing.uri_mut() = request.to.uri(&request.path);
+    *outgoing.headers_mut() = request.headers.clone();
     outgoing
 }

@@ -48,6 +48,11 @@ impl Hosts {
         self.0.is_empty()
     }
 
+    /// The places of entries that leave nearly every host open: `*`, and all below a public suffix as in `*.co.uk`.
+    pub fn too_wide(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().filter(|(_, entry)| entry.pattern.is_too_wide()).map(|(at, _)| at)
+    }
+
     pub(crate) fn allow(&self, host: &Host<String>) -> bool {
         self.0.iter().any(|entry| entry.pattern.matches(host))
     }
@@ -82,6 +87,14 @@ impl Entry {
 }
 
 impl Pattern {
+    fn is_too_wide(&self) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Below(domain) => psl::suffix_str(domain) == Some(domain),
+            Self::Exactly(_) => false,
+        }
+    }
+
     fn matches(&self, host: &Host<String>) -> bool {
         match (self, host) {
             (Self::Any, _) => true,

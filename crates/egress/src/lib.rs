@@ -16,6 +16,8 @@ mod hosts;
 mod redirect;
 mod request;
 mod resolve;
+mod status;
+mod stream;
 mod tls;
 
 pub use address::{BadNetworks, Networks};

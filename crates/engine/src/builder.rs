@@ -14,6 +14,7 @@ use crate::prepare::Kinds;
 use crate::record::{CallSink, Recorder};
 use crate::secrets::SecretSource;
 use crate::service::{Inner, ToolService, local_caller};
+use crate::source::{Loader, ToolSource};
 
 /// So many events a slow subscriber may be behind.
 const EVENTS_BEHIND: usize = 1024;
@@ -35,6 +36,7 @@ pub struct Builder {
     events: Option<usize>,
     sink: Option<(Arc<dyn CallSink>, usize)>,
     secrets: Option<Arc<dyn SecretSource>>,
+    source: Option<Arc<dyn ToolSource>>,
 }
 
 impl Builder {
@@ -90,6 +92,12 @@ impl Builder {
         self
     }
 
+    /// Where the tools of spaces are kept.
+    pub fn tools(mut self, source: Arc<dyn ToolSource>) -> Self {
+        self.source = Some(source);
+        self
+    }
+
     #[must_use]
     pub fn build(self) -> ToolService {
         let events = self.events.map(Events::new);
@@ -105,6 +113,8 @@ impl Builder {
             events,
             recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting)),
             secrets: self.secrets,
+            no_secrets: Arc::default(),
+            loader: self.source.map(Loader::new),
             local: local_caller(),
             stop: CancellationToken::new(),
         });

@@ -3,7 +3,7 @@
 //! Reads take no lock. A change copies the layer it changes, which costs more
 //! the more tools there are; many at once are one change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -280,6 +280,41 @@ impl Catalogue {
         }
         self.store(space, layer);
         Ok(removed.version.clone())
+    }
+
+    /// Whether a space has been loaded, or has been given tools.
+    pub(crate) fn has_space(&self, space: SpaceId) -> bool {
+        self.spaces.load().contains_key(&space)
+    }
+
+    /// The tools of a space with their versions.
+    pub(crate) fn versions(&self, space: SpaceId) -> HashMap<ToolId, u64> {
+        let spaces = self.spaces.load();
+        let entries = spaces.get(&space).into_iter().flat_map(|layer| layer.by_name.values());
+        entries.map(|entry| (entry.version.id.clone(), entry.version.version)).collect()
+    }
+
+    /// Brings a space to what its source has: these tools changed, and only those of `all` are there.
+    pub(crate) fn renew(
+        &self,
+        space: SpaceId,
+        changed: Vec<(ToolVersion, PreparedTool)>,
+        all: &HashSet<ToolId>,
+    ) {
+        let _writing = lock(&self.writing);
+        let mut layer = self.layer(space);
+        let gone: Vec<ToolId> = layer.names.keys().filter(|id| !all.contains(*id)).cloned().collect();
+        let mut before: HashMap<ToolId, Arc<Entry>> =
+            gone.iter().filter_map(|id| Some((id.clone(), layer.remove(id)?))).collect();
+        // Two tools may have exchanged their names: all leave before any comes.
+        for (version, _) in &changed {
+            before.extend(layer.remove(&version.id).map(|entry| (version.id.clone(), entry)));
+        }
+        for (version, tool) in changed {
+            let same = before.get(&version.id).map(|entry| &**entry);
+            layer.put(Arc::new(Entry::new(version, tool, same)));
+        }
+        self.store(space, layer);
     }
 
     fn layer(&self, space: SpaceId) -> Layer {

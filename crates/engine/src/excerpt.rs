@@ -1,5 +1,6 @@
 //! The beginning of a JSON value as text: what a record keeps of arguments and results.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 
 use haft_core::mask::Mask;
@@ -16,18 +17,23 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
+    /// A value that was written already; nothing when it is too long to be kept whole.
+    pub(crate) fn whole(text: Box<str>) -> Option<Self> {
+        (text.len() <= MOST).then_some(Self { text, is_cut: false })
+    }
+
     pub fn of(value: &Value) -> Self {
-        let mut kept = Kept(Vec::with_capacity(128));
-        let is_cut = serde_json::to_writer(&mut kept, value).is_err();
-        let mut text = String::from_utf8(kept.0).unwrap_or_else(|error| {
-            // Cut within a character.
-            let valid = error.utf8_error().valid_up_to();
-            let mut bytes = error.into_bytes();
-            bytes.truncate(valid);
-            String::from_utf8(bytes).unwrap_or_default()
-        });
-        text.shrink_to_fit();
-        Self { text: text.into_boxed_str(), is_cut }
+        thread_local!(static DRAFT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+        DRAFT.with_borrow_mut(|draft| {
+            draft.clear();
+            let is_cut = serde_json::to_writer(Kept(draft), value).is_err();
+            let text = std::str::from_utf8(draft).unwrap_or_else(|error| {
+                // Cut within a character.
+                let whole = draft.get(..error.valid_up_to()).unwrap_or_default();
+                std::str::from_utf8(whole).unwrap_or_default()
+            });
+            Self { text: text.into(), is_cut }
+        })
     }
 
     /// The same without the secrets that a mask knows.
@@ -52,9 +58,9 @@ impl Excerpt {
 }
 
 /// Takes bytes until there are enough.
-struct Kept(Vec<u8>);
+struct Kept<'a>(&'a mut Vec<u8>);
 
-impl Write for Kept {
+impl Write for Kept<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = MOST - self.0.len();
         let taken = bytes.get(..room).unwrap_or(bytes);

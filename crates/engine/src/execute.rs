@@ -173,9 +173,13 @@ async fn make(
         None => None,
     };
     let options = flight.options();
-    let revealed =
-        timeout_at(times.deadline, reveal(engine.secrets.as_deref(), entry, flight.caller())).await;
-    let secrets = revealed.unwrap_or_else(|_| Err(timed_out(spec, times.total)))?;
+    let secrets = if entry.prepared.secrets().is_empty() {
+        engine.no_secrets.clone()
+    } else {
+        let revealing = reveal(engine.secrets.as_deref(), entry, flight.caller());
+        let revealed = timeout_at(times.deadline, Box::pin(revealing)).await;
+        revealed.unwrap_or_else(|_| Err(timed_out(spec, times.total)))?
+    };
     let mask = secrets.mask().cloned();
     flight.masked_by(mask.clone());
     let mut context = context(engine.progress.clone(), call, flight, place, times.deadline, secrets);
@@ -188,7 +192,9 @@ async fn make(
             Ok(mut output) => {
                 if let Some(mask) = mask.as_ref().filter(|_| !output.is_masked) {
                     mask.value(&mut output.data);
+                    output.text = None;
                 }
+                flight.written_as(output.text);
                 return Ok(Arc::new(output.data));
             }
             Err(error) => match &mask {

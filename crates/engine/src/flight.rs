@@ -43,6 +43,8 @@ pub(crate) struct Flight<'a> {
     coerced: Vec<String>,
     /// Of the call's secrets, once they are revealed.
     mask: Option<Arc<Mask>>,
+    /// The result as text, where its kind had it.
+    text: Option<Box<str>>,
     attempts: u32,
     started: Instant,
     started_at: Timestamp,
@@ -70,6 +72,7 @@ impl<'a> Flight<'a> {
             arguments: None,
             coerced: Vec::new(),
             mask: None,
+            text: None,
             attempts: 0,
             started: Instant::now(),
             started_at: now(),
@@ -104,6 +107,10 @@ impl<'a> Flight<'a> {
     /// What its record may not hold.
     pub(crate) fn masked_by(&mut self, mask: Option<Arc<Mask>>) {
         self.mask = mask;
+    }
+
+    pub(crate) fn written_as(&mut self, text: Option<Box<str>>) {
+        self.text = text;
     }
 
     pub(crate) fn attempting(&mut self, attempt: u32) {
@@ -159,7 +166,12 @@ impl<'a> Flight<'a> {
             conversation: self.options.conversation,
             source: self.caller.source,
             arguments: self.arguments.take().map(|given| self.excerpt(&given)).unwrap_or_default(),
-            outcome: outcome.as_deref().map(Excerpt::of).map_err(CallError::clone),
+            outcome: match outcome {
+                Ok(data) => {
+                    Ok(self.text.take().and_then(Excerpt::whole).unwrap_or_else(|| Excerpt::of(data)))
+                }
+                Err(error) => Err(error.clone()),
+            },
             attempts: self.attempts,
             cached,
             coerced: std::mem::take(&mut self.coerced),

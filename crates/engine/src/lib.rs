@@ -47,6 +47,7 @@ mod rate;
 mod record;
 mod secrets;
 mod service;
+mod source;
 mod tool;
 
 pub use breaker::{BreakerSettings, Circuit, CircuitState};
@@ -67,6 +68,7 @@ pub use prepare::PreparedTool;
 pub use record::{CallRecord, CallSink, SinkError};
 pub use secrets::SecretSource;
 pub use service::{CallRequest, SpaceTools, ToolService};
+pub use source::{Loaded, ToolSource};
 pub use tool::Tool;
 
 /// Every message of this crate.

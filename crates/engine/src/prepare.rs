@@ -26,7 +26,7 @@ haft_core::templates! {
 pub(crate) const NATIVE: &str = "native";
 
 /// The kinds of tools a service can run, by name and alias.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Kinds(HashMap<&'static str, Arc<dyn Kind>>);
 
 impl Kinds {
@@ -141,6 +141,11 @@ impl PreparedTool {
     /// The arguments' schema as models see it.
     pub fn input_schema(&self) -> &Value {
         self.input.document()
+    }
+
+    /// What in the definition's config only an admin may save, and why.
+    pub fn for_admins(&self) -> &[Violation] {
+        self.prepared.for_admins()
     }
 }
 

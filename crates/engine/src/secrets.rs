@@ -38,9 +38,6 @@ pub(crate) async fn reveal(
     caller: &Caller,
 ) -> Result<Arc<Secrets>, CallError> {
     let wanted = entry.prepared.secrets();
-    if wanted.is_empty() {
-        return Ok(Arc::default());
-    }
     let mut found = Vec::with_capacity(wanted.len());
     for secret in wanted {
         let value = match source {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::call::{ProgressSink, RunMode};
 use haft_core::schema::Admitted;
 use haft_core::{
-    BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Source, SpaceId,
+    BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Secrets, Source, SpaceId,
     ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
 use serde_json::Value;
@@ -26,6 +26,7 @@ use crate::flight::{Flight, HEAVY};
 use crate::prepare::{Kinds, PreparedTool};
 use crate::record::Recorder;
 use crate::secrets::SecretSource;
+use crate::source::Loader;
 use crate::tool::Tool;
 
 /// Tools, and the one way to call them. Cheap to clone; clones share everything.
@@ -42,6 +43,9 @@ pub(crate) struct Inner {
     pub(crate) progress: Option<Arc<dyn ProgressSink>>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) secrets: Option<Arc<dyn SecretSource>>,
+    /// What calls share whose tools need none.
+    pub(crate) no_secrets: Arc<Secrets>,
+    pub(crate) loader: Option<Loader>,
     pub(crate) local: Caller,
     /// Cancelled when calls under way shall end.
     pub(crate) stop: CancellationToken,
@@ -160,6 +164,7 @@ impl ToolService {
             Some(recorder) if !dry => Some(recorder.reserve().await?),
             _ => None,
         };
+        self.make_ready(caller.space).await?;
         let events = self.0.events.as_ref().filter(|_| !dry);
         let entry = self.0.catalogue.find(caller.space, &tool);
         let mut flight = Flight::start(caller, &options, &tool, entry.clone(), events, place);
@@ -182,6 +187,24 @@ impl ToolService {
             }
         };
         Ok(flight.land(outcome))
+    }
+
+    /// Loads the tools of a space, if that has not been done yet.
+    pub async fn make_ready(&self, space: SpaceId) -> Result<(), CallError> {
+        match &self.0.loader {
+            Some(loader) if !self.0.catalogue.has_space(space) => {
+                Box::pin(loader.make_ready(space, &self.0.catalogue, &self.0.kinds)).await
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Brings the tools of a space up to date with where they are kept.
+    pub async fn renew(&self, space: SpaceId) -> Result<(), CallError> {
+        match &self.0.loader {
+            Some(loader) => loader.renew(space, &self.0.catalogue, &self.0.kinds).await,
+            None => Ok(()),
+        }
     }
 
     /// Events of calls from now on; nothing when the builder left events off.

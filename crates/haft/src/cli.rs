@@ -130,6 +130,9 @@ pub(crate) struct ImportArgs {
     /// Put before the name of each tool
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Only this one: a tool's name, an operationId, or METHOD /path; may be given several times
+    #[arg(long, global = true, value_name = "OPERATION")]
+    pub(crate) only: Vec<String>,
     /// Show what would come, and keep nothing
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
@@ -148,20 +151,19 @@ pub(crate) enum ImportCommand {
         /// Where the API is, whatever the document says
         #[arg(long, value_name = "URL")]
         base_url: Option<String>,
-        /// Only this operation: its operationId, or METHOD /path; may be given several times
-        #[arg(long, value_name = "OPERATION")]
-        only: Vec<String>,
     },
     /// A cURL command, as copied from a browser or an API's documentation
     Curl {
-        /// The command in quotes, or - for standard input
-        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        command: Vec<String>,
+        /// The whole command in quotes, or - for standard input
+        command: String,
     },
     /// A Postman collection
     Postman {
         /// A file, or - for standard input
         file: String,
+        /// Where the API is, when the collection leaves it to an environment
+        #[arg(long, value_name = "URL")]
+        base_url: Option<String>,
     },
     /// What a browser recorded, as a HAR file
     Har {

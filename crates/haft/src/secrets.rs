@@ -32,7 +32,7 @@ impl Secrets {
         Self(Arc::new(Known { environment: named.collect(), kept: RwLock::default() }))
     }
 
-    fn find(&self, space: SpaceId, name: &str) -> Option<SecretString> {
+    fn value(&self, space: SpaceId, name: &str) -> Option<SecretString> {
         let kept = self.0.kept.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = kept.get(&(space, name.to_owned())) {
             return Some(value.clone());
@@ -49,12 +49,16 @@ impl SecretSource for Secrets {
         secret: &'a SecretRef,
     ) -> BoxFuture<'a, Result<Option<SecretString>, CallError>> {
         // Nobody's own secrets are here.
-        let found = (secret.owner == SecretOwner::Space).then(|| self.find(space, &secret.name)).flatten();
+        let found = (secret.owner == SecretOwner::Space).then(|| self.value(space, &secret.name)).flatten();
         Box::pin(std::future::ready(Ok(found)))
     }
 }
 
 impl SecretKeeper for Secrets {
+    fn find(&self, space: SpaceId, name: &str) -> Option<SecretString> {
+        self.value(space, name)
+    }
+
     fn keep(&self, space: SpaceId, name: &str, value: SecretString) {
         let mut kept = self.0.kept.write().unwrap_or_else(PoisonError::into_inner);
         kept.insert((space, name.to_owned()), value);

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use haft_core::error::ROOT;
 use haft_core::text::{Text, Variable};
 use haft_core::{Message, SecretRef, Violation};
 use http::HeaderValue;
@@ -10,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::config::BodyType;
 use crate::fill::{Filling, as_text};
-use crate::query::Pairs;
+use crate::query::{Brackets, LONGEST, Pairs, too_long};
 
 haft_core::templates! {
     TEMPLATE_IN_NAME = "http.templateInName",
@@ -19,6 +22,9 @@ haft_core::templates! {
     NOT_A_FORM = "http.notAForm",
         "must be an object of fields when bodyType is form or multipart",
         "bodyType 为 form 或 multipart 时必须是由字段组成的对象";
+    NOT_BASE64 = "http.notBase64",
+        "is not base64",
+        "不是有效的 base64";
 }
 
 /// A JSON value whose texts may hold placeholders.
@@ -130,7 +136,7 @@ impl JsonTemplate {
 /// What is wrong with a body for its type, as far as the template tells.
 pub(crate) fn check(body: &JsonTemplate, kind: BodyType, path: &str) -> Option<Violation> {
     let fits = match (kind, body) {
-        (BodyType::Json | BodyType::Text, _)
+        (BodyType::Json | BodyType::Text | BodyType::Binary, _)
         | (BodyType::Form | BodyType::Multipart, JsonTemplate::Object(_)) => true,
         // One variable may well be an object.
         (BodyType::Form | BodyType::Multipart, JsonTemplate::Text(text)) => text.only_variable().is_some(),
@@ -139,21 +145,41 @@ pub(crate) fn check(body: &JsonTemplate, kind: BodyType, path: &str) -> Option<V
     (!fits).then(|| Violation::new(path, Message::new(&NOT_A_FORM)))
 }
 
-/// A body on the wire, and its type.
-pub(crate) fn encode(value: &Value, kind: BodyType) -> (Bytes, HeaderValue) {
-    match kind {
+/// A body on the wire, and its type; or what in it cannot be sent.
+pub(crate) fn encode(
+    value: &Value,
+    kind: BodyType,
+    brackets: &Brackets,
+) -> Result<(Bytes, HeaderValue), Violation> {
+    Ok(match kind {
         BodyType::Json => (value.to_string().into(), HeaderValue::from_static("application/json")),
         BodyType::Form => {
             let mut pairs = Pairs::default();
             if let Value::Object(fields) = value {
-                pairs.push_fields(fields);
+                pairs.push_fields_with(fields, brackets);
+            }
+            if pairs.is_full() {
+                return Err(Violation::new(ROOT, too_long(LONGEST)));
             }
             let form = HeaderValue::from_static("application/x-www-form-urlencoded");
             (pairs.into_text().into(), form)
         }
-        BodyType::Multipart => crate::multipart::encode(value),
+        BodyType::Multipart => crate::multipart::encode(value)?,
         BodyType::Text => {
             (as_text(value).into_owned().into(), HeaderValue::from_static("text/plain; charset=utf-8"))
         }
-    }
+        BodyType::Binary => {
+            let bytes = match value.get("base64") {
+                Some(Value::String(text)) => decode(text, "base64")?,
+                Some(_) | None => as_text(value).into_owned().into_bytes(),
+            };
+            (bytes.into(), HeaderValue::from_static("application/octet-stream"))
+        }
+    })
+}
+
+/// The bytes that a text in base64 stands for.
+pub(crate) fn decode(text: &str, path: &str) -> Result<Vec<u8>, Violation> {
+    let digits: String = text.split_ascii_whitespace().collect();
+    STANDARD.decode(digits).map_err(|_| Violation::new(path, Message::new(&NOT_BASE64)))
 }

@@ -36,11 +36,16 @@ pub(crate) struct Config {
     pub(crate) method: Option<String>,
     #[serde(default)]
     pub(crate) headers: Map<String, Value>,
+    #[serde(default)]
+    pub(crate) cookies: Map<String, Value>,
     pub(crate) params: Option<Map<String, Value>>,
     pub(crate) query: Option<Map<String, Value>>,
     pub(crate) body: Option<Value>,
     #[serde(default)]
     pub(crate) body_type: BodyType,
+    /// Fields of query and form whose objects and lists are written in brackets.
+    #[serde(default)]
+    pub(crate) brackets: Vec<String>,
     pub(crate) auth: Option<Map<String, Value>>,
     #[serde(default)]
     pub(crate) security: Security,
@@ -58,6 +63,8 @@ pub(crate) enum BodyType {
     Form,
     Text,
     Multipart,
+    /// Text, or bytes in base64.
+    Binary,
 }
 
 /// `timeout` may stand here too; it is read as the tool's own.
@@ -90,7 +97,7 @@ impl Config {
     /// Reads a config, or says all that is wrong with its form.
     pub(crate) fn parse(config: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
         let mut violations = Vec::new();
-        let config = Value::Object(normal(config, &mut violations));
+        let mut config = Value::Object(normal(config, &mut violations));
         if !violations.is_empty() {
             return Err(violations);
         }
@@ -102,6 +109,10 @@ impl Config {
                 }
             }
             Err(violations) => return Err(violations.clone()),
+        }
+        // Where a definition came from is kept for whoever imports it again; a request has no use for it.
+        if let Value::Object(fields) = &mut config {
+            fields.shift_remove("imported");
         }
         let config: Self = serde_json::from_value(config).map_err(|error| {
             vec![Violation::new(haft_core::error::ROOT, Message::verbatim(error.to_string()))]
@@ -171,7 +182,7 @@ fn normal(config: &Map<String, Value>, violations: &mut Vec<Violation>) -> Map<S
                 let fields = one_spelling(&fields, &format!("{name}."), violations);
                 fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
             }
-            ("headers", Value::Object(fields)) => {
+            ("headers" | "cookies", Value::Object(fields)) => {
                 fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
             }
             (_, value) => value,

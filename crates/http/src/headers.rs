@@ -98,7 +98,7 @@ impl Headers {
 
     /// A header with only one variable is left out where that is absent.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> HeaderMap {
-        let mut headers = HeaderMap::with_capacity(self.0.len() + 4);
+        let mut headers = HeaderMap::with_capacity(self.0.len() + 6);
         for Header { name, text, fixed } in &self.0 {
             if let Some(value) = fixed {
                 headers.insert(name, value.clone());

@@ -14,9 +14,10 @@ use serde_json::{Map, Value};
 use crate::auth::Auth;
 use crate::body::{self, JsonTemplate};
 use crate::config::Config;
+use crate::cookies::Cookies;
 use crate::generic::BaseUrl;
 use crate::headers::Headers;
-use crate::query::encode;
+use crate::query::{Brackets, encode};
 use crate::request::{QueryField, RequestTemplate, Rest, Target};
 use crate::response::Shape;
 use crate::tool::HttpTool;
@@ -26,6 +27,9 @@ haft_core::templates! {
     BAD_DOMAIN = "http.badDomain",
         "{entry} is not a host; write names such as api.example.com, *.example.com or api.example.com:8443",
         "{entry} 不是主机；请写成 api.example.com、*.example.com 或 api.example.com:8443";
+    TOO_WIDE = "http.domainTooWide",
+        "opens nearly every host, which only an admin may do",
+        "几乎开放了所有主机，仅管理员可以这样设置";
     NO_CALLBACK = "http.noCallback",
         "callbackUrl needs background runs, which this server does not have yet",
         "callbackUrl 需要后台运行，本服务暂不支持";
@@ -59,20 +63,22 @@ impl Kind for HttpKind {
     }
 }
 
-fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> {
+/// All that is wrong with a config, found without making a tool of it.
+pub(crate) fn check(config: &Map<String, Value>) -> Vec<Violation> {
+    let checked = Config::parse(config).and_then(|config| checked(&config).map(|_| ()));
+    checked.err().unwrap_or_default()
+}
+
+/// What a tool is made of, when nothing is wrong with it.
+fn checked(config: &Config) -> Result<(RequestTemplate, Destination, Hosts, Shape), Vec<Violation>> {
     let mut violations = Vec::new();
     let request = request(config, &mut violations);
     let hosts = hosts(config, &mut violations);
     let shape = shape(config, &mut violations);
     let Some(request) = request else { return Err(violations) };
-    let (origin, policy, effect) = match &request.target {
-        Target::Template { url, method } => {
-            (url.origin(), ToolPolicy::new(url.origin(), hosts), of_method(method))
-        }
-        // Its method is not known before a call; it may be any.
-        Target::Generic(base) => {
-            (base.url(), ToolPolicy::new(base.url(), hosts).within(base.url().clone()), Effect::Write)
-        }
+    let origin = match &request.target {
+        Target::Template { url, .. } => url.origin(),
+        Target::Generic(base) => base.url(),
     };
     // Scheme and user name were looked at when the URL was read.
     let Ok(to) = Destination::of(origin) else {
@@ -82,9 +88,21 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
     if request.variables().any(|variable| variable.name == CALLBACK_URL) {
         violations.push(Violation::new(haft_core::error::ROOT, Message::new(&NO_CALLBACK)));
     }
-    if !violations.is_empty() {
-        return Err(violations);
-    }
+    if violations.is_empty() { Ok((request, to, hosts, shape)) } else { Err(violations) }
+}
+
+fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> {
+    let (request, to, hosts, shape) = checked(config)?;
+    let (origin, policy, effect) = match &request.target {
+        Target::Template { url, method } => {
+            (url.origin(), ToolPolicy::new(url.origin(), hosts), of_method(method))
+        }
+        // Its method is not known before a call; it may be any.
+        Target::Generic(base) => {
+            (base.url(), ToolPolicy::new(base.url(), hosts).within(base.url().clone()), Effect::Write)
+        }
+    };
+    let for_admins = too_wide(policy.hosts());
     let literals = Mask::new(request.literals().iter().map(String::as_str));
     Ok(HttpTool {
         egress,
@@ -97,6 +115,7 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         send_defaults: config.send_defaults,
         schema: request.schema(),
         secrets: request.secrets(),
+        for_admins,
         literals: (!literals.is_empty()).then(|| Arc::new(literals)),
         request,
     })
@@ -105,8 +124,10 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
 fn request(config: &Config, violations: &mut Vec<Violation>) -> Option<RequestTemplate> {
     let target = target(config, violations);
     let headers = Headers::parse(&config.headers, violations);
+    let cookies = Cookies::parse(&config.cookies, violations);
     let auth = Auth::parse(config.auth.as_ref(), &headers, violations);
-    let query = query(config, violations);
+    let brackets = Brackets::of(&config.brackets);
+    let query = query(config, &brackets, violations);
     let body = body(config, violations);
     let target = target?;
     let rest = match (&target, &query, &body) {
@@ -117,7 +138,8 @@ fn request(config: &Config, violations: &mut Vec<Violation>) -> Option<RequestTe
         (Target::Template { .. } | Target::Generic(_), ..) => Rest::Nowhere,
     };
     let query = query.unwrap_or_default();
-    Some(RequestTemplate { target, headers, auth, query, body, body_type: config.body_type, rest })
+    let body_type = config.body_type;
+    Some(RequestTemplate { target, headers, cookies, auth, query, body, body_type, brackets, rest })
 }
 
 fn target(config: &Config, violations: &mut Vec<Violation>) -> Option<Target> {
@@ -139,14 +161,18 @@ fn target(config: &Config, violations: &mut Vec<Violation>) -> Option<Target> {
 }
 
 /// Nothing where the config has none.
-fn query(config: &Config, violations: &mut Vec<Violation>) -> Option<Vec<QueryField>> {
+fn query(config: &Config, brackets: &Brackets, violations: &mut Vec<Violation>) -> Option<Vec<QueryField>> {
     let (name, fields) = match &config.params {
         Some(params) if config.params_are_query() => ("params", params),
         Some(_) | None => ("query", config.query.as_ref()?),
     };
     let fields = JsonTemplate::parse_fields(fields, name, violations);
-    let field =
-        |(name, value): (String, JsonTemplate)| QueryField { encoded_name: encode(&name), name, value };
+    let field = |(name, value): (String, JsonTemplate)| QueryField {
+        encoded_name: encode(&name),
+        is_bracketed: brackets.hold(&name),
+        name,
+        value,
+    };
     Some(fields.into_iter().map(field).collect())
 }
 
@@ -170,6 +196,12 @@ fn hosts(config: &Config, violations: &mut Vec<Violation>) -> Hosts {
         violations.push(Violation::new(format!("security.allowedDomains.{at}"), message));
         Hosts::default()
     })
+}
+
+/// Lists that open nearly every host are an admin's to give.
+fn too_wide(hosts: &Hosts) -> Vec<Violation> {
+    let violation = |at| Violation::new(format!("security.allowedDomains.{at}"), Message::new(&TOO_WIDE));
+    hosts.too_wide().map(violation).collect()
 }
 
 fn shape(config: &Config, violations: &mut Vec<Violation>) -> Shape {

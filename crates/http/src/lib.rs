@@ -6,6 +6,7 @@
 mod auth;
 mod body;
 mod config;
+mod cookies;
 mod fill;
 mod generic;
 mod headers;
@@ -30,11 +31,13 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         auth::TEMPLATES,
         body::TEMPLATES,
         config::TEMPLATES,
+        cookies::TEMPLATES,
         fill::TEMPLATES,
         generic::TEMPLATES,
         kind::TEMPLATES,
         headers::TEMPLATES,
         oauth::TEMPLATES,
+        query::TEMPLATES,
         request::TEMPLATES,
         response::TEMPLATES,
         status::TEMPLATES,

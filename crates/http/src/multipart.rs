@@ -1,22 +1,37 @@
 //! Bodies of `multipart/form-data`: a part for each field, with files given by name and content.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use haft_core::Violation;
+use haft_core::error::ROOT;
 use http::HeaderValue;
 use serde_json::{Map, Value};
 
+use crate::body::decode;
 use crate::fill::as_text;
+use crate::query::too_long;
+
+/// All parts together; a long name in front of many items must not fill the memory.
+const LARGEST: usize = 64 << 20;
 
 /// Fields as parts; a list is a part for each of its items, null is left out.
-pub(crate) fn encode(value: &Value) -> (Bytes, HeaderValue) {
+pub(crate) fn encode(value: &Value) -> Result<(Bytes, HeaderValue), Violation> {
     let mut parts = Vec::new();
+    let mut room = LARGEST;
+    let mut push = |part: Vec<u8>| -> Result<(), Violation> {
+        room = room.checked_sub(part.len()).ok_or_else(|| Violation::new(ROOT, too_long(LARGEST)))?;
+        parts.push(part);
+        Ok(())
+    };
     for (name, value) in value.as_object().into_iter().flatten() {
         match value {
             Value::Null => {}
-            Value::Array(items) => parts.extend(items.iter().map(|item| part(name, item))),
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate().filter(|(_, item)| !item.is_null()) {
+                    push(part(name, item, &format!("{name}.{at}"))?)?;
+                }
+            }
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                parts.push(part(name, value))
+                push(part(name, value, name)?)?;
             }
         }
     }
@@ -29,11 +44,11 @@ pub(crate) fn encode(value: &Value) -> (Bytes, HeaderValue) {
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
     let media = HeaderValue::from_str(&format!("multipart/form-data; boundary={boundary}"));
-    (body.into(), media.unwrap_or(HeaderValue::from_static("multipart/form-data")))
+    Ok((body.into(), media.unwrap_or(HeaderValue::from_static("multipart/form-data"))))
 }
 
-/// One part, with its headers.
-fn part(name: &str, value: &Value) -> Vec<u8> {
+/// One part, with its headers; `path` is where its value stands.
+fn part(name: &str, value: &Value, path: &str) -> Result<Vec<u8>, Violation> {
     let file = value.as_object().filter(|file| file.contains_key("filename"));
     let (more, media, content) = match file {
         Some(file) => {
@@ -42,7 +57,7 @@ fn part(name: &str, value: &Value) -> Vec<u8> {
             (
                 format!("; filename=\"{}\"", quoted(text("filename"))),
                 Some(media.unwrap_or("application/octet-stream").to_owned()),
-                content(file),
+                content(file, path)?,
             )
         }
         None => {
@@ -57,14 +72,17 @@ fn part(name: &str, value: &Value) -> Vec<u8> {
     }
     part.extend_from_slice(b"\r\n");
     part.extend_from_slice(&content);
-    part
+    Ok(part)
 }
 
-fn content(file: &Map<String, Value>) -> Vec<u8> {
-    let decoded = file.get("base64").and_then(Value::as_str).and_then(|text| STANDARD.decode(text).ok());
-    decoded.unwrap_or_else(|| {
-        file.get("content").map(|text| as_text(text).into_owned().into_bytes()).unwrap_or_default()
-    })
+fn content(file: &Map<String, Value>, path: &str) -> Result<Vec<u8>, Violation> {
+    if let Some(Value::String(text)) = file.get("base64")
+        && !text.is_empty()
+    {
+        return decode(text, &format!("{path}.base64"));
+    }
+    let text = file.get("content").filter(|text| !text.is_null());
+    Ok(text.map(|text| as_text(text).into_owned().into_bytes()).unwrap_or_default())
 }
 
 /// A name cannot end its quotes, nor the line it stands in.
@@ -103,7 +121,8 @@ mod tests {
             "title": "a\r\nb", "tags": ["x", 2], "none": null, "meta": {"k": 1},
             "file": {"filename": "a\".txt", "contentType": "text/plain", "content": "hello"},
             "raw": {"filename": "b.bin", "base64": "AAEC"}, "odd\"\r\nX: y": "v",
-        }));
+        }))
+        .expect("parts");
         let body = String::from_utf8(body.to_vec()).expect("text");
         let boundary = media.to_str().expect("text").rsplit_once('=').expect("a boundary").1.to_owned();
         let parts: Vec<&str> = body.split(&format!("--{boundary}\r\n")).skip(1).collect();
@@ -122,5 +141,17 @@ mod tests {
             parts[6]
         );
         assert!(body.ends_with(&format!("--{boundary}--\r\n")));
+    }
+
+    #[test]
+    fn a_list_of_files_is_a_part_for_each() {
+        let files =
+            json!({"files": [{"filename": "a", "content": "1"}, null, {"filename": "b", "base64": "Mg=="}]});
+        let (body, _) = encode(&files).expect("parts");
+        let body = String::from_utf8(body.to_vec()).expect("text");
+        assert_eq!(body.matches("name=\"files\"; filename=").count(), 2, "{body}");
+        assert!(body.contains("\r\n\r\n1\r\n") && body.contains("\r\n\r\n2\r\n"), "{body}");
+        let wrong = encode(&json!({"files": [{"filename": "a", "base64": "!"}]})).expect_err("no base64");
+        assert_eq!(wrong.path, "files.0.base64");
     }
 }

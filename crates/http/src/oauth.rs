@@ -1,6 +1,7 @@
 //! OAuth 2 client credentials: one token for all calls, fetched once however many wait for it.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use haft_core::{CallError, ErrorKind, Message, SpaceId};
 use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
 use http::header::ACCEPT;
 use http::{HeaderValue, Method};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use url::Url;
@@ -62,11 +64,31 @@ pub(crate) struct ClientCredentials {
 }
 
 /// Whose token it is.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 struct Key {
     space: SpaceId,
     client_id: String,
-    client_secret: String,
+    client_secret: SecretString,
+}
+
+impl Key {
+    fn parts(&self) -> (SpaceId, &str, &str) {
+        (self.space, &self.client_id, self.client_secret.expose_secret())
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
 }
 
 /// A token as it is used: with what takes it out of answers.
@@ -153,7 +175,7 @@ impl ClientCredentials {
         Key {
             space: filling.context().space(),
             client_id: filling.text(&self.client_id),
-            client_secret: filling.text(&self.client_secret),
+            client_secret: filling.text(&self.client_secret).into(),
         }
     }
 
@@ -165,7 +187,7 @@ impl ClientCredentials {
         let mut fields = Map::new();
         fields.insert("grant_type".to_owned(), "client_credentials".into());
         fields.insert("client_id".to_owned(), key.client_id.clone().into());
-        fields.insert("client_secret".to_owned(), key.client_secret.clone().into());
+        fields.insert("client_secret".to_owned(), key.client_secret.expose_secret().into());
         if let Some(scope) = &self.scope {
             fields.insert("scope".to_owned(), scope.clone().into());
         }
@@ -174,7 +196,7 @@ impl ClientCredentials {
         let mut request = self.request.clone();
         request.body = form.into_text().into();
         let (space, policy) = (key.space, self.policy.clone());
-        let mask = Mask::new([key.client_secret.as_str()]);
+        let mask = Mask::new([key.client_secret.expose_secret()]);
         async move {
             let asked = Instant::now();
             let limits = Limits { deadline: Some(asked + FETCH), bytes: TOKEN_BYTES };
@@ -204,6 +226,10 @@ fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
             Some(text.get(..text.floor_char_boundary(MOST_SAID)).unwrap_or_default().to_owned())
         };
         let cause: Vec<String> = [says("error"), says("error_description")].into_iter().flatten().collect();
+        let error = match answer.pause_asked_for().filter(|_| kind.is_transient()) {
+            Some(pause) => error.retry_after(pause),
+            None => error,
+        };
         return Err(if cause.is_empty() { error } else { error.caused_by(cause.join(": ")) });
     }
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();

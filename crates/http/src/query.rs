@@ -1,23 +1,60 @@
 //! Query strings and forms: arrays repeat their key, null is left out, the rest is text.
+//!
+//! Fields that a config names in `brackets` have a key for every value in them: `created[gt]=5`.
 
+use std::fmt::Write as _;
+
+use haft_core::Message;
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Value};
 
 use crate::fill::as_text;
 use crate::url::VALUE;
 
+haft_core::templates! {
+    TOO_LONG = "http.pairsTooLong",
+        "makes a query or a form of more than {limit} bytes",
+        "生成的查询或表单超过 {limit} 字节";
+}
+
+/// Longer than any server reads: a long key in front of many values must not fill the memory.
+pub(crate) const LONGEST: usize = 16 << 20;
+
+/// In `brackets`, every field.
+const EVERY: &str = "*";
+
 /// Pairs, encoded and joined.
 #[derive(Debug, Default)]
-pub(crate) struct Pairs(String);
+pub(crate) struct Pairs {
+    text: String,
+    is_full: bool,
+}
+
+/// The fields whose objects and lists are written in brackets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Brackets(Vec<String>);
+
+impl Brackets {
+    pub(crate) fn of(names: &[String]) -> Self {
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        Self(names)
+    }
+
+    pub(crate) fn hold(&self, name: &str) -> bool {
+        let has = |name: &str| self.0.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
+        !self.0.is_empty() && (has(name) || has(EVERY))
+    }
+}
 
 impl Pairs {
     /// A pair whose two sides are encoded already.
     pub(crate) fn push_written(&mut self, key: String, value: Option<String>) {
         self.separate();
-        self.0.push_str(&key);
+        self.text.push_str(&key);
         if let Some(value) = value {
-            self.0.push('=');
-            self.0.push_str(&value);
+            self.text.push('=');
+            self.text.push_str(&value);
         }
     }
 
@@ -34,29 +71,80 @@ impl Pairs {
         }
     }
 
+    /// The same with a key of its own for whatever lies inside the value.
+    pub(crate) fn push_bracketed(&mut self, key: &str, value: &Value) {
+        self.push_inside(&mut key.to_owned(), value);
+    }
+
+    fn push_inside(&mut self, key: &mut String, value: &Value) {
+        let length = key.len();
+        match value {
+            Value::Null => {}
+            Value::Array(items) => {
+                for (at, item) in items.iter().filter(|item| !item.is_null()).enumerate() {
+                    // Writing to a text cannot fail.
+                    let _ = write!(key, "%5B{at}%5D");
+                    self.push_inside(key, item);
+                    key.truncate(length);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let _ = write!(key, "%5B{}%5D", utf8_percent_encode(name, VALUE));
+                    self.push_inside(key, value);
+                    key.truncate(length);
+                }
+            }
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => self.push_text(key, value),
+        }
+    }
+
     /// All fields of an object.
     pub(crate) fn push_fields(&mut self, fields: &Map<String, Value>) {
+        self.push_fields_with(fields, &Brackets::default());
+    }
+
+    /// The same, some of them in brackets.
+    pub(crate) fn push_fields_with(&mut self, fields: &Map<String, Value>, brackets: &Brackets) {
         for (name, value) in fields {
-            self.push_value(&encode(name), value);
+            if brackets.hold(name) {
+                self.push_bracketed(&encode(name), value);
+            } else {
+                self.push_value(&encode(name), value);
+            }
         }
     }
 
     pub(crate) fn into_text(self) -> String {
-        self.0
+        self.text
+    }
+
+    /// Whether something was left out because there was no more room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
     }
 
     fn push_text(&mut self, key: &str, value: &Value) {
+        if self.is_full || self.text.len() + key.len() > LONGEST {
+            self.is_full = true;
+            return;
+        }
         self.separate();
-        self.0.push_str(key);
-        self.0.push('=');
-        self.0.extend(utf8_percent_encode(&as_text(value), VALUE));
+        self.text.push_str(key);
+        self.text.push('=');
+        self.text.extend(utf8_percent_encode(&as_text(value), VALUE));
     }
 
     fn separate(&mut self) {
-        if !self.0.is_empty() {
-            self.0.push('&');
+        if !self.text.is_empty() {
+            self.text.push('&');
         }
     }
+}
+
+/// What is told of pairs or parts that became too long.
+pub(crate) fn too_long(limit: usize) -> Message {
+    Message::new(&TOO_LONG).with("limit", limit)
 }
 
 pub(crate) fn encode(text: &str) -> String {
@@ -65,9 +153,48 @@ pub(crate) fn encode(text: &str) -> String {
 
 /// Puts pairs behind those that a path has.
 pub(crate) fn append(url: &mut String, pairs: &Pairs) {
-    if pairs.0.is_empty() {
+    if pairs.text.is_empty() {
         return;
     }
     url.push(if url.contains('?') { '&' } else { '?' });
-    url.push_str(&pairs.0);
+    url.push_str(&pairs.text);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn written(fields: Value, names: &[&str]) -> String {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut pairs = Pairs::default();
+        pairs.push_fields_with(fields.as_object().expect("fields"), &Brackets::of(&names));
+        pairs.into_text()
+    }
+
+    #[test]
+    fn what_lies_inside_a_field_stands_in_brackets() {
+        for (fields, names, text) in [
+            (json!({"created": {"gt": 5}}), vec!["created"], "created%5Bgt%5D=5"),
+            (json!({"expand": ["a", null, "b"]}), vec!["expand"], "expand%5B0%5D=a&expand%5B1%5D=b"),
+            (json!({"items": [{"price": "p&q"}]}), vec!["*"], "items%5B0%5D%5Bprice%5D=p%26q"),
+            (json!({"a": {"b]=1&c[": "x"}}), vec!["*"], "a%5Bb%5D%3D1%26c%5B%5D=x"),
+            (json!({"a": 1, "b": null, "c": {}, "d": []}), vec!["*"], "a=1"),
+            (json!({"a": {"b": 1}, "c": {"d": 1}}), vec!["c"], "a=%7B%22b%22%3A1%7D&c%5Bd%5D=1"),
+            (json!({"a": [1, 2]}), vec!["b"], "a=1&a=2"),
+        ] {
+            assert_eq!(written(fields.clone(), &names), text, "{fields}");
+        }
+    }
+
+    #[test]
+    fn a_long_key_does_not_fill_the_memory() {
+        let (one, other) = ("k".repeat(1 << 20), "l".repeat(1 << 20));
+        for names in [vec![], vec!["*"]] {
+            let fields =
+                json!({one.clone(): vec![json!([]); 1000], "b": vec![1; 1000], other.clone(): vec![1; 1000]});
+            assert!(written(fields, &names).len() < LONGEST + (2 << 20));
+        }
+    }
 }

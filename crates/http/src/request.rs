@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+use haft_core::error::ROOT;
 use haft_core::text::Variable;
 use haft_core::{CallError, Message, SecretRef, Violation};
 use haft_egress::{Destination, Request};
@@ -11,10 +13,11 @@ use serde_json::{Map, Value};
 use crate::auth::Auth;
 use crate::body::{JsonTemplate, NOT_A_FORM, encode};
 use crate::config::BodyType;
+use crate::cookies::Cookies;
 use crate::fill::Filling;
 use crate::generic::{BaseUrl, METHODS};
 use crate::headers::{Headers, credentials, is_credential, looks_secret};
-use crate::query::{Pairs, append};
+use crate::query::{Brackets, LONGEST, Pairs, append, too_long};
 use crate::schema;
 use crate::url::UrlTemplate;
 
@@ -47,6 +50,7 @@ pub(crate) enum Rest {
 pub(crate) struct QueryField {
     pub(crate) name: String,
     pub(crate) encoded_name: String,
+    pub(crate) is_bracketed: bool,
     pub(crate) value: JsonTemplate,
 }
 
@@ -54,10 +58,12 @@ pub(crate) struct QueryField {
 pub(crate) struct RequestTemplate {
     pub(crate) target: Target,
     pub(crate) headers: Headers,
+    pub(crate) cookies: Cookies,
     pub(crate) auth: Auth,
     pub(crate) query: Vec<QueryField>,
     pub(crate) body: Option<JsonTemplate>,
     pub(crate) body_type: BodyType,
+    pub(crate) brackets: Brackets,
     pub(crate) rest: Rest,
 }
 
@@ -95,7 +101,8 @@ impl RequestTemplate {
         };
         let of_query = self.query.iter().flat_map(|field| field.value.variables());
         let of_body = self.body.iter().flat_map(JsonTemplate::variables);
-        of_url.into_iter().flatten().chain(of_query).chain(of_body).chain(self.headers.variables())
+        let of_headers = self.headers.variables().chain(self.cookies.variables());
+        of_url.into_iter().flatten().chain(of_query).chain(of_body).chain(of_headers)
     }
 
     pub(crate) fn secrets(&self) -> Vec<SecretRef> {
@@ -106,7 +113,7 @@ impl RequestTemplate {
         let of_query = self.query.iter().flat_map(|field| field.value.secrets());
         let of_body = self.body.iter().flat_map(JsonTemplate::secrets);
         let all = of_url.into_iter().flatten().chain(of_query).chain(of_body);
-        let all = all.chain(self.headers.secrets()).chain(self.auth.secrets());
+        let all = all.chain(self.headers.secrets()).chain(self.cookies.secrets()).chain(self.auth.secrets());
         let mut secrets: Vec<SecretRef> = all.cloned().collect();
         secrets.sort_unstable();
         secrets.dedup();
@@ -119,6 +126,7 @@ impl RequestTemplate {
         for (_, text) in self.headers.iter().filter(|(name, _)| is_credential(name.as_str())) {
             literals.extend(text.plain().into_iter().flat_map(credentials));
         }
+        literals.extend(self.cookies.literals());
         let mut fields: Vec<(&str, &str)> = Vec::new();
         for field in &self.query {
             field.value.fixed_texts(&field.name, &mut fields);
@@ -141,11 +149,14 @@ impl RequestTemplate {
         };
         let mut pairs = Pairs::default();
         for field in &self.query {
-            if let Some(value) = field.value.fill(filling) {
-                pairs.push_value(&field.encoded_name, &value);
+            match field.value.fill(filling) {
+                Some(value) if field.is_bracketed => pairs.push_bracketed(&field.encoded_name, &value),
+                Some(value) => pairs.push_value(&field.encoded_name, &value),
+                None => {}
             }
         }
         let mut headers = self.headers.fill(filling);
+        self.cookies.fill(filling, &mut headers);
         let body = match (&self.target, &self.body, self.rest) {
             (Target::Generic(_), ..) if method == Method::HEAD => None,
             (Target::Generic(_), ..) => {
@@ -158,7 +169,7 @@ impl RequestTemplate {
                 for name in fields.keys().filter(|name| self.sets_query(name)) {
                     filling.violate(Violation::new(name.as_str(), Message::new(&SET_BY_TOOL)));
                 }
-                pairs.push_fields(&fields);
+                pairs.push_fields_with(&fields, &self.brackets);
                 None
             }
             (Target::Template { .. }, None, Rest::Nowhere) => None,
@@ -169,6 +180,9 @@ impl RequestTemplate {
             filling.violate(Violation::new(self.body_argument(), Message::new(&NOT_A_FORM)));
         }
         self.auth.fill(filling, &mut headers, &mut pairs);
+        if pairs.is_full() {
+            filling.violate(Violation::new(ROOT, too_long(LONGEST)));
+        }
         append(&mut path, &pairs);
         if !matches!(method, Method::GET | Method::HEAD)
             && !headers.contains_key(&IDEMPOTENCY_KEY)
@@ -210,12 +224,18 @@ impl RequestTemplate {
         fields.filter(|(name, _)| !is_used(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
+    /// A body as it is sent, and its type.
+    pub(crate) fn encoded(&self, body: &Value) -> Result<(Bytes, HeaderValue), CallError> {
+        encode(body, self.body_type, &self.brackets)
+            .map_err(|violation| CallError::invalid(vec![violation.within(&self.body_argument())]))
+    }
+
     /// The request on its way to the guard.
     pub(crate) fn to_send(&self, filled: Filled, to: Destination) -> Result<Request, CallError> {
         let mut request = Request::to(filled.method, to, filled.path)?;
         request.headers = filled.headers;
         if let Some(body) = filled.body {
-            let (bytes, kind) = encode(&body, self.body_type);
+            let (bytes, kind) = self.encoded(&body)?;
             request.body = bytes;
             request.content_type = Some(kind);
             request.body_is_secret = self.body.iter().any(|body| body.secrets().next().is_some());

@@ -8,11 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 use encoding_rs::Encoding;
 use haft_core::mask::Mask;
 use haft_core::redact::{REDACTED, Redactor};
-use haft_core::{CallError, ErrorKind, Message};
+use haft_core::{CallError, ErrorKind, Message, ToolOutput};
 use haft_egress::Answer;
 use haft_query::{Most, Query};
 use http::header::CONTENT_TYPE;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::json::Unread;
@@ -26,6 +25,9 @@ haft_core::templates! {
         "The responseFilter does not fit the answer: {reason}",
         "responseFilter 不适用于该应答: {reason}";
 }
+
+/// A longer answer is not kept as it came beside what it says.
+const COMPACT: usize = 4096;
 
 /// So much of an error's body is kept.
 const ERROR_BODY: usize = 2048;
@@ -55,17 +57,18 @@ impl Shape {
         answer: &Answer,
         masks: &[Arc<Mask>],
         limit: usize,
-        now: Timestamp,
-    ) -> Result<Value, CallError> {
-        let failure = status::error(answer, now);
+    ) -> Result<ToolOutput, CallError> {
+        let failure = status::error(answer);
         let mut content = match content(answer, limit) {
             Ok(content) => content,
             Err(too_large) => return Err(failure.unwrap_or(too_large)),
         };
+        let mut is_masked = false;
         for mask in masks {
             // In what was written in another charset nothing can be found before it is decoded.
             if content.is_recoded || mask.may_be_in(&answer.body) {
                 mask.value(&mut content.value);
+                is_masked = true;
             }
         }
         if !self.redact.is_empty() && content.kind != Kind::Binary {
@@ -77,20 +80,25 @@ impl Shape {
                 body => error.detail("body", body),
             });
         }
-        let Content { value, kind, .. } = content;
-        match (&self.filter, kind) {
+        let Content { value, kind, is_recoded } = content;
+        let output = match (&self.filter, kind) {
             (Some(filter), Kind::Json) => filter.run(&value, MOST).map_err(|reason| {
                 let message = Message::new(&FILTER_FAILED).with_messages("reason", vec![reason]);
                 CallError::new(ErrorKind::Execution, message)
-            }),
-            (_, Kind::Json) => Ok(value),
-            (_, Kind::Text) => Ok(json!({"data": value})),
+            })?,
+            (None, Kind::Json) => {
+                let is_as_it_came = !is_masked && !is_recoded && self.redact.is_empty();
+                let text = is_as_it_came.then(|| compact(&answer.body)).flatten();
+                return Ok(ToolOutput { text, ..ToolOutput::masked(value) });
+            }
+            (_, Kind::Text) => json!({"data": value}),
             (_, Kind::Binary) => {
                 let kind = media_type(answer).unwrap_or("application/octet-stream");
                 let kind = masks.iter().fold(kind.to_owned(), |kind, mask| mask.text(&kind).into_owned());
-                Ok(json!({"data": value, "contentType": kind, "encoding": "base64"}))
+                json!({"data": value, "contentType": kind, "encoding": "base64"})
             }
-        }
+        };
+        Ok(ToolOutput::masked(output))
     }
 
     fn redact(&self, content: &mut Content) {
@@ -103,6 +111,12 @@ impl Shape {
             (_, value) => self.redact.value(value),
         }
     }
+}
+
+/// JSON that came short and on one line, as it came.
+fn compact(body: &[u8]) -> Option<Box<str>> {
+    let is_compact = body.len() <= COMPACT && body.starts_with(b"{") && !body.contains(&b'\n');
+    is_compact.then(|| std::str::from_utf8(body).ok()).flatten().map(Box::from)
 }
 
 /// The first of it, as text.

@@ -1,12 +1,7 @@
-//! What an upstream's status means: which kind of error, and whether anything was done.
+//! The words for an upstream's status.
 
-use std::time::Duration;
-
-use haft_core::{CallError, ErrorKind, Message};
+use haft_core::{CallError, ErrorKind, Message, Template};
 use haft_egress::Answer;
-use http::StatusCode;
-use http::header::RETRY_AFTER;
-use jiff::Timestamp;
 
 haft_core::templates! {
     REFUSED_ARGUMENTS = "http.status.validation",
@@ -35,50 +30,20 @@ haft_core::templates! {
         "{host} 返回 {status}，不是成功状态";
 }
 
-/// Waits longer than this are nobody's business.
-const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
+const WORDS: [(ErrorKind, &Template); 7] = [
+    (ErrorKind::Validation, &REFUSED_ARGUMENTS),
+    (ErrorKind::Authentication, &NOT_KNOWN),
+    (ErrorKind::Permission, &NOT_ALLOWED),
+    (ErrorKind::NotFound, &NOT_THERE),
+    (ErrorKind::Timeout, &TOO_LATE),
+    (ErrorKind::RateLimit, &TOO_OFTEN),
+    (ErrorKind::Server, &BROKEN),
+];
 
 /// The error that a status is; nothing for a success.
-pub(crate) fn error(answer: &Answer, now: Timestamp) -> Option<CallError> {
-    let status = answer.status;
-    if status.is_success() {
-        return None;
-    }
-    let (kind, template) = match status.as_u16() {
-        400 | 422 => (ErrorKind::Validation, &REFUSED_ARGUMENTS),
-        401 => (ErrorKind::Authentication, &NOT_KNOWN),
-        403 => (ErrorKind::Permission, &NOT_ALLOWED),
-        404 => (ErrorKind::NotFound, &NOT_THERE),
-        408 => (ErrorKind::Timeout, &TOO_LATE),
-        429 => (ErrorKind::RateLimit, &TOO_OFTEN),
-        500..=599 => (ErrorKind::Server, &BROKEN),
-        _ => (ErrorKind::Execution, &ODD),
-    };
-    let host = answer.from.host_str();
-    let message = Message::new(template).with("host", host).with("status", status);
-    let error = CallError::new(kind, message).detail("status", status.as_u16());
-    let certainly_nothing = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
-    // Whoever sent us on has taken the request before this one refused it.
-    let error = match (answer.was_redirected, certainly_nothing) {
-        (true, _) => error.that_may_have_acted(),
-        (false, true) => error.that_did_nothing(),
-        (false, false) => error,
-    };
-    Some(match retry_after(answer, now).filter(|_| kind.is_transient()) {
-        Some(pause) => error.retry_after(pause),
-        None => error,
+pub(crate) fn error(answer: &Answer) -> Option<CallError> {
+    answer.failure(|kind| {
+        let words = WORDS.iter().find(|(of, _)| *of == kind).map_or(&ODD, |(_, words)| *words);
+        Message::new(words).with("host", answer.from.host_str()).with("status", answer.status)
     })
-}
-
-/// `Retry-After`, in seconds or as a date.
-fn retry_after(answer: &Answer, now: Timestamp) -> Option<Duration> {
-    let value = answer.headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    let pause = match value.parse::<f64>() {
-        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
-        Err(_) => {
-            let until = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-            Duration::try_from(until.duration_since(now)).unwrap_or_default()
-        }
-    };
-    Some(pause.min(LONGEST_PAUSE))
 }

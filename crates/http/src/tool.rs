@@ -5,16 +5,14 @@ use std::sync::Arc;
 use haft_core::mask::{MASKED, Mask};
 use haft_core::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, Effect, ErrorKind, Prepared, SecretRef,
-    ToolOutput,
+    ToolOutput, Violation,
 };
 use haft_egress::{Answer, Destination, Egress, Limits, Policy, ToolPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, StatusCode};
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::auth::Auth;
-use crate::body::encode;
 use crate::config::BodyType;
 use crate::fill::{Filling, as_text};
 use crate::headers::{after_scheme, is_credential};
@@ -40,12 +38,13 @@ pub(crate) struct HttpTool {
     pub(crate) breaker: BreakerKey,
     pub(crate) schema: Value,
     pub(crate) secrets: Vec<SecretRef>,
+    pub(crate) for_admins: Vec<Violation>,
     /// Takes out credentials that the definition holds as they are.
     pub(crate) literals: Option<Arc<Mask>>,
 }
 
 impl HttpTool {
-    async fn call(&self, arguments: &Arguments, context: &CallContext) -> Result<Value, CallError> {
+    async fn call(&self, arguments: &Arguments, context: &CallContext) -> Result<ToolOutput, CallError> {
         let mut masks: Vec<Arc<Mask>> = self.literals.iter().chain(context.mask()).cloned().collect();
         let outcome = self.send(arguments, context, &mut masks).await;
         outcome.map_err(|error| masks.iter().fold(error, |error, mask| error.masked(mask)))
@@ -56,14 +55,14 @@ impl HttpTool {
         arguments: &Arguments,
         context: &CallContext,
         masks: &mut Vec<Arc<Mask>>,
-    ) -> Result<Value, CallError> {
+    ) -> Result<ToolOutput, CallError> {
         let mut filling = Filling::to_send(arguments.as_value(), context);
         let filled = self.request.fill(&mut filling);
         filling.check()?;
         let mut request = self.request.to_send(filled, self.to.clone())?;
         let token = match &self.request.auth {
             Auth::ClientCredentials(client) => {
-                let token = client.token(&self.egress, &mut filling).await?;
+                let token = Box::pin(client.token(&self.egress, &mut filling)).await?;
                 request.headers.insert(AUTHORIZATION, token.header.clone());
                 masks.push(token.mask.clone());
                 Some((client, token))
@@ -84,16 +83,16 @@ impl HttpTool {
         answer: Answer,
         masks: &[Arc<Mask>],
         context: &CallContext,
-    ) -> Result<Value, CallError> {
-        let (now, limit) = (Timestamp::now(), self.limit);
+    ) -> Result<ToolOutput, CallError> {
+        let limit = self.limit;
         let heavy = if self.shape.costs_more_than_its_size() { HEAVY_TO_SHAPE } else { HEAVY };
         if answer.body.len() <= heavy {
-            return self.shape.read(&answer, masks, limit, now);
+            return self.shape.read(&answer, masks, limit);
         }
         // The call keeps its place for as long as anyone works on it.
         let (shape, masks, context) = (self.shape.clone(), masks.to_vec(), context.clone());
         let work = tokio::task::spawn_blocking(move || {
-            let outcome = shape.read(&answer, &masks, limit, now);
+            let outcome = shape.read(&answer, &masks, limit);
             drop(context);
             outcome
         });
@@ -122,6 +121,10 @@ impl Prepared for HttpTool {
         &self.secrets
     }
 
+    fn for_admins(&self) -> &[Violation] {
+        &self.for_admins
+    }
+
     fn takes_defaults(&self) -> bool {
         self.send_defaults
     }
@@ -140,12 +143,12 @@ impl Prepared for HttpTool {
         let mut shown = json!({"method": filled.method.as_str(), "url": url, "headers": headers});
         if let Some(body) = &filled.body {
             let kind = self.request.body_type;
-            let (bytes, media) = encode(body, kind);
+            let (bytes, media) = self.request.encoded(body)?;
             if !filled.headers.contains_key(CONTENT_TYPE) {
                 shown["headers"][CONTENT_TYPE.as_str()] = String::from_utf8_lossy(media.as_bytes()).into();
             }
             shown["body"] = match kind {
-                BodyType::Json | BodyType::Multipart => body.clone(),
+                BodyType::Json | BodyType::Multipart | BodyType::Binary => body.clone(),
                 BodyType::Form => readable(&String::from_utf8_lossy(&bytes)).into(),
                 BodyType::Text => as_text(body).into_owned().into(),
             };
@@ -161,7 +164,7 @@ impl Prepared for HttpTool {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
-        Box::pin(async move { self.call(arguments, context).await.map(ToolOutput::masked) })
+        Box::pin(self.call(arguments, context))
     }
 }
 

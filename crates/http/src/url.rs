@@ -207,7 +207,8 @@ fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
     if raw.is_empty() && is_given {
         filling.wrong(variable, &EMPTY_IN_PATH);
     }
-    if is_step(&raw.to_ascii_lowercase().replace("%2e", ".")) {
+    let may_be_step = raw.bytes().all(|byte| matches!(byte, b'.' | b'%' | b'2' | b'e' | b'E'));
+    if may_be_step && is_step(&raw.to_ascii_lowercase().replace("%2e", ".")) {
         filling.wrong(variable, &DOTS_IN_PATH);
     }
 }

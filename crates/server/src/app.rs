@@ -26,6 +26,9 @@ pub struct Settings {
 
 /// Keeps secrets for the tools of a space.
 pub trait SecretKeeper: Send + Sync {
+    /// The value that a space's secret has now.
+    fn find(&self, space: SpaceId, name: &str) -> Option<SecretString>;
+
     fn keep(&self, space: SpaceId, name: &str, value: SecretString);
 }
 

@@ -25,7 +25,6 @@ pub fn all_templates() -> Vec<&'static Template> {
         query::TEMPLATES,
         routes::tools::TEMPLATES,
         routes::execute::TEMPLATES,
-        routes::import::TEMPLATES,
     ];
-    own.into_iter().flatten().copied().collect()
+    own.into_iter().flatten().copied().chain(routes::import::all_templates()).collect()
 }

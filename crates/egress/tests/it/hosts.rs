@@ -238,3 +238,24 @@ fn a_list_is_shown_as_it_is_compared() {
     }
     assert!(Hosts::parse([]).expect("none").is_empty());
 }
+
+#[test]
+fn lists_that_open_nearly_every_host_are_known() {
+    let table: [(&[&str], &[usize]); 5] = [
+        (
+            &["api.weather.com", "*.weather.com", "*.example.co.uk", "*.me.github.io", "co.uk", "10.0.0.1"],
+            &[],
+        ),
+        (&["*"], &[0]),
+        (
+            &["api.weather.com", "*:8443", "*.com", "*.co.uk", "*.COM.CN.", "*.github.io", "*.中国"],
+            &[1, 2, 3, 4, 5, 6],
+        ),
+        (&["*.s3.amazonaws.com", "*.internal"], &[0, 1]),
+        (&[], &[]),
+    ];
+    for (entries, expected) in table {
+        let hosts = Hosts::parse(entries.iter().copied()).expect("hosts");
+        assert_eq!(hosts.too_wide().collect::<Vec<_>>(), expected, "{entries:?}");
+    }
+}

@@ -14,4 +14,5 @@ mod events;
 mod guards;
 mod native;
 mod records;
+mod source;
 mod support;

@@ -16,7 +16,7 @@ use crate::show::{QUIET, STRONG};
 pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let (route, mut body) = match args.command {
-        ImportCommand::Openapi { source, base_url, only } => {
+        ImportCommand::Openapi { source, base_url } => {
             let mut body = Map::new();
             if source.starts_with("http://") || source.starts_with("https://") {
                 body.insert("url".to_owned(), source.into());
@@ -24,25 +24,23 @@ pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<Exit
                 body.insert("spec".to_owned(), text(&source)?.into());
             }
             body.insert("baseUrl".to_owned(), base_url.into());
-            body.insert("only".to_owned(), only.into());
             ("openapi", body)
         }
         ImportCommand::Curl { command } => {
-            let command = match command.as_slice() {
-                [dash] if dash == "-" => text("-")?,
-                // The shell has taken the quotes away; they are put back.
-                words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
-            };
+            let command = if command == "-" { text("-")? } else { command };
             ("curl", Map::from_iter([("command".to_owned(), command.into())]))
         }
-        ImportCommand::Postman { file } => {
-            ("postman", Map::from_iter([("document".to_owned(), text(&file)?.into())]))
+        ImportCommand::Postman { file, base_url } => {
+            let fields =
+                [("document".to_owned(), text(&file)?.into()), ("baseUrl".to_owned(), base_url.into())];
+            ("postman", Map::from_iter(fields))
         }
         ImportCommand::Har { file } => {
             ("har", Map::from_iter([("document".to_owned(), text(&file)?.into())]))
         }
     };
     body.insert("name".to_owned(), args.name.into());
+    body.insert("only".to_owned(), args.only.into());
     body.insert("dryRun".to_owned(), args.dry_run.into());
     body.retain(|_, value| !value.is_null());
     let has_server =
@@ -73,28 +71,32 @@ fn text(source: &str) -> anyhow::Result<String> {
     std::fs::read_to_string(Path::new(source)).with_context(|| format!("cannot read {source}"))
 }
 
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 fn report(data: &Value, dry_run: bool) {
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let tools = data["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let width = tools.iter().map(|tool| text(tool, "name").len()).max().unwrap_or(0);
     for tool in tools {
-        let changes: Vec<&str> =
-            tool["changes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let changes = if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
         show::line_out(format_args!(
-            "{STRONG}{:width$}{STRONG:#}  {QUIET}{:9}{QUIET:#}  {} {}{changes}",
+            "{STRONG}{:width$}{STRONG:#}  {QUIET}{:9}{QUIET:#}  {} {}",
             text(tool, "name"),
             text(tool, "change"),
             text(tool, "method"),
             show::plain(&text(tool, "path")),
+        ));
+        for change in tool["changes"].as_array().into_iter().flatten() {
+            let (before, after) = (change["before"].to_string(), change["after"].to_string());
+            show::line_out(format_args!(
+                "{:width$}  {}: {QUIET}{}{QUIET:#} → {}",
+                "",
+                show::plain(&text(change, "path")),
+                show::plain(&before),
+                show::plain(&after),
+            ));
+        }
+    }
+    for name in data["removed"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        show::line_out(format_args!(
+            "{STRONG}{name:width$}{STRONG:#}  {QUIET}gone{QUIET:#}       no longer in the document; it stays until you delete it"
         ));
     }
     for skipped in data["skipped"].as_array().into_iter().flatten() {
@@ -104,6 +106,9 @@ fn report(data: &Value, dry_run: bool) {
             show::plain(&operation),
             show::plain(&reason)
         ));
+    }
+    for note in data["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        anstream::eprintln!("{QUIET}note:{QUIET:#} {}", show::plain(note));
     }
     let secrets: Vec<&str> =
         data["secrets"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -27,7 +27,9 @@ fn petstore(server: &str) -> Value {
 async fn a_document_is_looked_at_imported_called_and_imported_again() {
     let upstream =
         Upstream::start(|seen| json_reply(200, &json!({"at": seen.target, "body": seen.text()}))).await;
-    let (_server, api) = start(&[("HAFT_SECRET_PETS_KEY", "k-123456")]).await;
+    let secret = secret_at(&upstream.url("/"), "key");
+    let variable = format!("HAFT_SECRET_{}", secret.to_ascii_uppercase());
+    let (_server, api) = start(&[(&variable, "k-123456")]).await;
     let spec = petstore(&upstream.url("/v1")).to_string();
 
     let looked = api.post("/api/tools/import/openapi", &json!({"spec": spec, "dryRun": true})).await;
@@ -43,7 +45,9 @@ async fn a_document_is_looked_at_imported_called_and_imported_again() {
         looked.data()["skipped"],
         json!([{"operation": "OPTIONS /pets", "reason": "OPTIONS is not a method that tools can use"}])
     );
-    assert_eq!(looked.data()["secrets"], json!(["pets_key"]));
+    assert_eq!(looked.data()["secrets"], json!([secret]));
+    let kept = format!("The secret {secret} is there already and stays as it is; the tools use it");
+    assert_eq!(looked.data()["notes"], json!([kept]), "who imports learns that an old secret is used");
     assert_eq!(api.get("/api/tools?type=http").await.data()["total"], 0, "a dry run keeps nothing");
 
     let imported = api.post("/api/tools/import/openapi", &json!({"spec": spec})).await;
@@ -62,9 +66,82 @@ async fn a_document_is_looked_at_imported_called_and_imported_again() {
     newer["paths"]["/pets/{id}"]["get"]["summary"] = json!("One pet by its number.");
     let newer = api.post("/api/tools/import/openapi", &json!({"spec": newer, "only": ["getPet"]})).await;
     assert_eq!(newer.data()["tools"][0]["change"], "updated", "{}", newer.body);
-    assert_eq!(newer.data()["tools"][0]["changes"], json!(["description", "config.url"]));
+    assert_eq!(
+        newer.data()["tools"][0]["changes"],
+        json!([
+            {"path": "description", "before": "One pet.", "after": "One pet by its number."},
+            {"path": "config.url", "before": upstream.url("/v1/pets/{{id}}"), "after": upstream.url("/v2/pets/{{id}}")},
+        ])
+    );
+    assert_eq!(newer.data()["removed"], json!([]), "only a part was asked for");
     assert_eq!(api.get("/api/tools/getPet").await.data()["version"], 2);
     assert_eq!(api.get("/api/tools/addPet").await.data()["version"], 1);
+}
+
+/// The name that a secret of a server on loopback gets.
+fn secret_at(url: &str, what: &str) -> String {
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    format!("{}_{what}", host.replace(['.', ':'], "_"))
+}
+
+#[tokio::test]
+async fn an_import_leaves_alone_what_is_not_its_own() {
+    let (_server, api) = start(&[]).await;
+    let by_hand = json!({"name": "getPet", "description": "By hand.", "url": "https://mine.example/{{id}}"});
+    assert_eq!(api.post("/api/tools", &by_hand).await.status, 201);
+    let spec = petstore("https://pets.example");
+    let first = api.post("/api/tools/import/openapi", &json!({"spec": spec})).await;
+    assert_eq!(first.status, 201, "{}", first.body);
+    let names = |reply: &haft_testkit::Reply| -> Vec<String> {
+        let tools = reply.data()["tools"].as_array().expect("tools").iter();
+        tools
+            .map(|tool| format!("{} {}", tool["name"].as_str().unwrap_or_default(), tool["change"]))
+            .collect()
+    };
+    assert_eq!(names(&first), ["getPet_2 \"created\"", "addPet \"created\""]);
+    let notes = first.data()["notes"].to_string();
+    assert!(notes.contains("getPet is taken by another tool; this one is called getPet_2"), "{notes}");
+    assert!(notes.contains("The secret pets_example_key has no value yet"), "{notes}");
+    assert_eq!(api.get("/api/tools/getPet").await.data()["description"], "By hand.");
+
+    // What the user has set, and the name the user gave, survive the next import.
+    let id = api.get("/api/tools/addPet").await.data()["id"].as_str().expect("an id").to_owned();
+    let mut mine = api.get("/api/tools/addPet").await.data().clone();
+    mine["name"] = json!("add_a_pet");
+    mine["timeout"] = json!(99_000);
+    mine["isActive"] = json!(false);
+    mine["config"]["responseFilter"] = json!("name");
+    let put = api.put(&format!("/api/tools/{id}"), &mine).await;
+    assert_eq!(put.status, 200, "{}", put.body);
+    let mut newer = spec.clone();
+    newer["paths"]["/pets"]["post"]["summary"] = json!("Adds a pet.");
+    newer["paths"].as_object_mut().expect("paths").remove("/pets/{id}");
+    let again = api.post("/api/tools/import/openapi", &json!({"spec": newer})).await;
+    assert_eq!(names(&again), ["add_a_pet \"updated\""], "{}", again.body);
+    assert_eq!(again.data()["removed"], json!(["getPet_2"]));
+    assert_eq!(api.get("/api/tools/getPet_2").await.status, 200, "it stays until somebody deletes it");
+    let tool = api.get(&format!("/api/tools/{id}")).await;
+    let kept = [&tool.data()["timeout"], &tool.data()["isActive"], &tool.data()["config"]["responseFilter"]];
+    assert_eq!(kept, [&json!(99_000), &json!(false), &json!("name")]);
+    assert_eq!(tool.data()["description"], "Adds a pet.");
+}
+
+#[tokio::test]
+async fn an_import_never_replaces_a_secret_that_is_there() {
+    let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
+    let (_server, api) = start(&[]).await;
+    let command = |path: &str, token: &str| json!({"command": format!("curl '{}' -H 'Authorization: Bearer {token}'", upstream.url(path))});
+    let first = api.post("/api/tools/import/curl", &command("/first", "tok-0123456789abcdef")).await;
+    assert_eq!(first.status, 201, "{}", first.body);
+    for token in ["YOUR_TOKEN", "another-0123456789abcdef"] {
+        let second = api.post("/api/tools/import/curl", &command("/second", token)).await;
+        assert_eq!(second.status, 201, "{}", second.body);
+        assert!(second.data()["notes"].to_string().contains("stays as it is"), "{token}: {}", second.body);
+    }
+    let name = first.data()["tools"][0]["name"].as_str().expect("a name");
+    let called = api.post(&format!("/api/tools/{name}/execute"), &json!({"arguments": {}})).await;
+    assert_eq!(called.status, 200, "{}", called.body);
+    assert_eq!(upstream.seen()[0].header("authorization"), Some("Bearer tok-0123456789abcdef"));
 }
 
 #[tokio::test]
@@ -117,13 +194,6 @@ async fn what_cannot_be_imported_is_said_and_nothing_is_kept() {
     assert_eq!(fetched.status, 201, "{}", fetched.body);
     let tool = api.get("/api/tools/shop_getPet").await;
     assert_eq!(tool.data()["config"]["url"], documents.url("/base/pets/{{id}}"), "{}", tool.body);
-
-    // One name that is taken by another kind of tool keeps all of them out.
-    let mock = json!({"name": "addPet", "description": "A mock.", "type": "mock"});
-    assert_eq!(api.post("/api/tools", &mock).await.status, 201);
-    let reply = api.post("/api/tools/import/openapi", &json!({"spec": petstore("https://a.example")})).await;
-    assert_eq!((reply.status, reply.kind()), (409, "Conflict"), "{}", reply.body);
-    assert_eq!(api.get("/api/tools/getPet").await.status, 404);
 }
 
 #[tokio::test]
@@ -172,6 +242,11 @@ async fn a_pasted_command_becomes_a_tool_and_its_credential_a_secret() {
     assert!(!stored.body.to_string().contains("sk-0123456789abcdef"), "{}", stored.body);
 
     let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
+    let quoted = run(HAFT, &["import", "curl", &command, "--dry-run"], &environment, "").await;
+    assert_eq!(quoted.code, 0, "{}", quoted.stderr);
+    let none =
+        run(HAFT, &["import", "curl", &command, "--only", "POST /", "--dry-run"], &environment, "").await;
+    assert_eq!(none.code, 2, "{}", none.stderr);
     let looked = run(HAFT, &["import", "--dry-run", "curl", "-"], &environment, &command).await;
     assert_eq!(looked.code, 0, "{}", looked.stderr);
     assert!(looked.stderr.contains("1 tools found, nothing kept"), "{}", looked.stderr);

@@ -28,6 +28,20 @@ async fn a_page_is_read_and_a_search_is_made_with_the_keys_of_the_environment() 
         .post("/api/tools/url_reader/execute", &json!({"arguments": {"url": site.url("/notes.txt")}}))
         .await;
     assert_eq!(page.data()["data"]["content"], "Plain words.", "{}", page.body);
+    let written = api
+        .post("/api/tools/url_reader/execute", &json!({"arguments": {"url": site.url("/wiki/北京")}}))
+        .await;
+    assert_eq!(written.data()["data"]["title"], "北京", "{}", written.body);
+    assert_eq!(site.seen().pop().expect("a request").target, "/wiki/%E5%8C%97%E4%BA%AC");
+    let nonsense = json!({"arguments": {"url": "北京"}});
+    for (language, words) in [
+        ("en", "Invalid inputs: url: is not a URL: it must begin with http:// or https://"),
+        ("zh-CN", "Invalid inputs: url: 不是有效的 URL: 必须以 http:// 或 https:// 开头"),
+    ] {
+        let refused =
+            api.with("accept-language", language).post("/api/tools/url_reader/execute", &nonsense).await;
+        assert_eq!((refused.status, refused.message()), (400, words), "{}", refused.body);
+    }
     // The name that older agents know it by.
     let found =
         api.post("/api/tools/Tavily_web_search/execute", &json!({"arguments": {"query": "haft"}})).await;

@@ -1,18 +1,22 @@
 //! HAR files: each kind of request that a browser made becomes one tool.
 //!
-//! Two requests are of a kind when method, host and path are the same but for ids.
-//! Pictures, scripts and the other files of a site are left out, and counted.
+//! Two requests are of a kind when method, host and path are the same but for ids,
+//! and so is the operation where they are GraphQL. Pictures, scripts and the other
+//! files of a site are left out, and counted.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use haft_core::error::ROOT;
 use haft_core::{Message, Template, Violation};
 use serde_json::Value;
+use url::Url;
 
 use super::Imported;
 use super::example::{
-    Address, Body, Content, Example, FORM, Importer, Part, TEXT, clean, is_browser_noise, path_shape,
+    Address, Body, Content, Example, ExampleOptions, FORM, Importer, Part, Source, TEXT, clean,
+    graphql_operation, is_browser_noise,
 };
+use super::media::essence;
 
 haft_core::templates! {
     NOT_A_HAR = "import.har.notAHar",
@@ -30,32 +34,53 @@ haft_core::templates! {
     UNREADABLE = "import.har.unreadable",
         "{count} entries that cannot be read",
         "{count} 个无法读取的条目";
+    SAME_SHAPE = "import.har.sameShape",
+        "{count} more requests of the same shape",
+        "另有 {count} 个形式相同的请求";
 }
 
-/// Turns the requests of a file into tools; `name` is put before each of theirs.
-pub fn har(document: &Value, name: Option<&str>) -> Result<Imported, Vec<Violation>> {
+/// Turns the requests of a file into tools.
+pub fn har(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<Violation>> {
     let Some(entries) = document.pointer("/log/entries").and_then(Value::as_array) else {
         return Err(vec![Violation::new(ROOT, Message::new(&NOT_A_HAR))]);
     };
-    let mut importer = Importer::new(name);
-    let mut seen = HashSet::new();
+    let mut importer = Importer::new(Source {
+        from: "har",
+        document: title(document),
+        prefix: options.name.as_deref(),
+        only: &options.only,
+    });
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut left_out: Vec<LeftOut> = Vec::new();
     for entry in entries {
         match read(entry) {
             Ok(example) => {
-                let Example { method, address, .. } = &example;
-                let shape = format!("{method} {}{}", address.authority(), path_shape(&address.segments));
-                if !seen.contains(&shape)
-                    && let Err(reason) = importer.add(&example)
-                {
-                    importer.skip(shape.as_str(), reason);
+                let operation = graphql_operation(&example).map(|name| format!(" {name}"));
+                let shape = example.shape() + &operation.unwrap_or_default();
+                let place = *places.entry(shape.clone()).or_insert(kinds.len());
+                match kinds.get_mut(place) {
+                    Some(kind) => {
+                        kind.more += 1;
+                        if !options.only.is_empty() {
+                            kind.example.written_paths.push(example.address.shown_path());
+                        }
+                    }
+                    None => kinds.push(Kind { shape, example, more: 0 }),
                 }
-                seen.insert(shape);
             }
             Err((reason, operation)) => match left_out.iter_mut().find(|known| known.reason == reason) {
                 Some(known) => known.count += 1,
                 None => left_out.push(LeftOut { reason, operation, count: 1 }),
             },
+        }
+    }
+    for Kind { shape, example, more } in kinds {
+        if let Err(reason) = importer.add(&example) {
+            importer.skip_example(&shape, &example, reason);
+        }
+        if more > 0 {
+            importer.skip(shape, Message::new(&SAME_SHAPE).with("count", more));
         }
     }
     for LeftOut { reason, operation, count } in left_out {
@@ -64,11 +89,27 @@ pub fn har(document: &Value, name: Option<&str>) -> Result<Imported, Vec<Violati
     Ok(importer.finish())
 }
 
+/// Requests of one kind: the first of them, and how many more there are.
+struct Kind {
+    shape: String,
+    example: Example,
+    more: usize,
+}
+
 /// Entries that are left out for one reason, with the first of them.
 struct LeftOut {
     reason: &'static Template,
     operation: String,
     count: usize,
+}
+
+/// What the recording is called. Browsers take a page's address, whose query is nobody's business.
+fn title(document: &Value) -> Option<String> {
+    let title = clean(document.pointer("/log/pages/0/title")?.as_str()?.trim());
+    match Url::parse(&title) {
+        Ok(url) if url.scheme().starts_with("http") => url.host_str().map(str::to_owned),
+        Ok(_) | Err(_) => Some(title).filter(|title| !title.is_empty()),
+    }
 }
 
 /// The request of an entry, or why it is left out.
@@ -111,10 +152,6 @@ fn read(entry: &Value) -> Result<Example, (&'static Template, String)> {
 
 fn field(object: &Value, name: &str) -> Option<String> {
     object.get(name).and_then(Value::as_str).map(clean)
-}
-
-fn essence(media: &str) -> String {
-    media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Whether an answer is a file of a site, by its type or by the name in the path.

@@ -6,6 +6,7 @@
 mod curl;
 mod example;
 mod har;
+mod media;
 mod names;
 mod openapi;
 mod postman;
@@ -16,6 +17,7 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 pub use curl::{CurlOptions, curl};
+pub use example::ExampleOptions;
 pub use har::har;
 pub(crate) use names::{Names, secret_name, variable_name};
 pub use openapi::{OpenApiOptions, openapi};
@@ -27,6 +29,8 @@ pub use source::parse_document;
 pub struct Imported {
     pub tools: Vec<ImportedTool>,
     pub skipped: Vec<Skipped>,
+    /// What became a tool, but without something that the source asks for.
+    pub notes: Vec<Skipped>,
     pub secrets: Vec<FoundSecret>,
 }
 

@@ -42,6 +42,26 @@ pub(crate) fn read(command: &str) -> Imported {
     }
 }
 
+/// A config without what says where it came from, and that.
+pub(crate) fn apart(definition: &serde_json::Map<String, Value>) -> (Value, Value) {
+    let mut config = definition["config"].clone();
+    let origin = config.as_object_mut().and_then(|config| config.shift_remove("imported"));
+    (config, origin.unwrap_or_default())
+}
+
+/// A file that a call has to bring.
+pub(crate) fn file(filename: &str, media: Option<&str>) -> Value {
+    let media = media.map_or(json!({"type": "string"}), |media| json!({"type": "string", "default": media}));
+    json!({
+        "type": "object", "description": "A file, with its content as text or in base64.",
+        "properties": {
+            "filename": {"type": "string", "default": filename}, "contentType": media,
+            "content": {"type": "string", "description": "The content, as text."},
+            "base64": {"type": "string", "description": "The content in base64, instead of content."},
+        },
+    })
+}
+
 /// What a command becomes: a name, a config, the properties of its arguments, those required, its secrets.
 #[track_caller]
 pub(crate) fn check(
@@ -60,7 +80,9 @@ pub(crate) fn check(
     }
     assert_eq!(definition["name"], name, "{command}");
     assert_eq!(definition["type"], "http", "{command}");
-    assert_eq!(definition["config"], config, "{command}");
+    let (found, origin) = apart(definition);
+    assert_eq!(found, config, "{command}");
+    assert_eq!(origin["from"], "curl", "{command}");
     assert_eq!(definition["inputSchema"], schema, "{command}");
     assert_eq!(secrets(&imported), expected, "{command}");
 }
@@ -81,30 +103,34 @@ async fn commands_of_api_documentation() {
         "post_chat_completions",
         json!({
             "url": "https://api.openai.com/v1/chat/completions", "method": "POST",
-            "body": {"model": "{{model}}", "messages": [{"role": "user", "content": "Hello!"}], "temperature": "{{temperature}}"},
-            "auth": {"type": "bearer", "token": "secret://openai_api_key"},
+            "body": {"model": "{{model}}", "messages": "{{messages}}", "temperature": "{{temperature}}"},
+            "auth": {"type": "bearer", "token": "secret://openai_com_api_key"},
         }),
         (
-            json!({"model": {"type": "string", "default": "gpt-4o"}, "temperature": {"type": "number", "default": 0.7}}),
+            json!({"model": {"type": "string", "default": "gpt-4o"}, "messages": {"type": "array", "items": {"type": "object", "properties": {"role": {"type": "string"}, "content": {"type": "string"}}},
+            "default": [{"role": "user", "content": "Hello!"}]},
+            "temperature": {"type": "number", "default": 0.7}}),
             NONE,
         ),
-        &[("openai_api_key", None)],
+        &[("openai_com_api_key", None)],
     );
     check(
-        r#"curl https://api.anthropic.com/v1/messages --header "x-api-key: sk-ant-REDACTED" \
+        r#"curl https://api.anthropic.com/v1/messages --header "x-api-key: sk-ant-0123456789abcdef" \
      --header "anthropic-version: 2023-06-01" --header "content-type: application/json" \
      --data '{"model": "claude-sonnet", "max_tokens": 1024, "messages": [{"role": "user", "content": "Hi"}]}'"#,
         "post_messages",
         json!({
             "url": "https://api.anthropic.com/v1/messages", "method": "POST",
-            "headers": {"x-api-key": "secret://anthropic_api_key", "anthropic-version": "2023-06-01"},
-            "body": {"model": "{{model}}", "max_tokens": "{{max_tokens}}", "messages": [{"role": "user", "content": "Hi"}]},
+            "headers": {"x-api-key": "secret://anthropic_com_api_key", "anthropic-version": "2023-06-01"},
+            "body": {"model": "{{model}}", "max_tokens": "{{max_tokens}}", "messages": "{{messages}}"},
         }),
         (
-            json!({"model": {"type": "string", "default": "claude-sonnet"}, "max_tokens": {"type": "integer", "default": 1024}}),
+            json!({"model": {"type": "string", "default": "claude-sonnet"}, "max_tokens": {"type": "integer", "default": 1024},
+            "messages": {"type": "array", "items": {"type": "object", "properties": {"role": {"type": "string"}, "content": {"type": "string"}}},
+            "default": [{"role": "user", "content": "Hi"}]}}),
             NONE,
         ),
-        &[("anthropic_api_key", Some("sk-ant-REDACTED"))],
+        &[("anthropic_com_api_key", Some("sk-ant-0123456789abcdef"))],
     );
     check(
         r#"curl https://api.stripe.com/v1/customers -u "sk_test_4eC39HqLyjWDarjtT1zdp7dc:" \
@@ -113,14 +139,14 @@ async fn commands_of_api_documentation() {
         json!({
             "url": "https://api.stripe.com/v1/customers", "method": "POST", "bodyType": "form",
             "body": {"name": "{{name}}", "email": "{{email}}", "metadata[order_id]": "{{metadata_order_id}}"},
-            "auth": {"type": "basic", "username": "secret://stripe_api_key"},
+            "auth": {"type": "basic", "username": "secret://stripe_com_api_key"},
         }),
         (
             json!({"name": {"type": "string", "default": "Jenny Rosen"}, "email": {"type": "string", "default": "jenny@example.com"},
             "metadata_order_id": {"type": "integer", "default": 6735}}),
             NONE,
         ),
-        &[("stripe_api_key", Some("sk_test_4eC39HqLyjWDarjtT1zdp7dc"))],
+        &[("stripe_com_api_key", Some("sk_test_4eC39HqLyjWDarjtT1zdp7dc"))],
     );
     check(
         r#"curl -L -X POST -H "Accept: application/vnd.github+json" -H "Authorization: token ghp_0123456789abcdefABCDEF" \
@@ -129,14 +155,15 @@ async fn commands_of_api_documentation() {
         "post_hello_world_issues",
         json!({
             "url": "https://api.github.com/repos/octocat/Hello-World/issues", "method": "POST",
-            "headers": {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "Authorization": "token secret://github_token"},
-            "body": {"title": "{{title}}", "labels": ["bug"], "milestone": "{{milestone}}"},
+            "headers": {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "Authorization": "token secret://github_com_token"},
+            "body": {"title": "{{title}}", "labels": "{{labels}}", "milestone": "{{milestone}}"},
         }),
         (
-            json!({"title": {"type": "string", "default": "Found a bug"}, "milestone": {"type": "integer", "default": 1}}),
+            json!({"title": {"type": "string", "default": "Found a bug"}, "milestone": {"type": "number", "default": 1},
+            "labels": {"type": "array", "items": {"type": "string"}, "default": ["bug"]}}),
             NONE,
         ),
-        &[("github_token", Some("ghp_0123456789abcdefABCDEF"))],
+        &[("github_com_token", Some("ghp_0123456789abcdefABCDEF"))],
     );
     check(
         r#"curl -X POST -H 'Authorization: Bearer xoxb-not-a-real-token' -H 'Content-type: application/json; charset=utf-8' \
@@ -145,13 +172,13 @@ async fn commands_of_api_documentation() {
         json!({
             "url": "https://slack.com/api/chat.postMessage", "method": "POST",
             "body": {"channel": "{{channel}}", "text": "{{text}}"},
-            "auth": {"type": "bearer", "token": "secret://slack_token"},
+            "auth": {"type": "bearer", "token": "secret://slack_com_token"},
         }),
         (
             json!({"channel": {"type": "string", "default": "C061EG9SL"}, "text": {"type": "string", "default": "Hi & bye"}}),
             NONE,
         ),
-        &[("slack_token", Some("xoxb-not-a-real-token"))],
+        &[("slack_com_token", Some("xoxb-not-a-real-token"))],
     );
     check(
         r#"curl -X POST "https://api.twilio.com/2010-04-01/Accounts/$TWILIO_ACCOUNT_SID/Messages.json" \
@@ -160,14 +187,14 @@ async fn commands_of_api_documentation() {
         json!({
             "url": "https://api.twilio.com/2010-04-01/Accounts/{{TWILIO_ACCOUNT_SID}}/Messages.json", "method": "POST",
             "body": {"Body": "{{Body}}", "From": "{{From}}"}, "bodyType": "form",
-            "auth": {"type": "basic", "username": "secret://twilio_account_sid", "password": "secret://twilio_auth_token"},
+            "auth": {"type": "basic", "username": "secret://twilio_com_account_sid", "password": "secret://twilio_com_auth_token"},
         }),
         (
             json!({"TWILIO_ACCOUNT_SID": {"type": "string"}, "Body": {"type": "string", "default": "Hi there"},
             "From": {"type": "string", "default": "+15017122661"}}),
             &["TWILIO_ACCOUNT_SID"],
         ),
-        &[("twilio_account_sid", None), ("twilio_auth_token", None)],
+        &[("twilio_com_account_sid", None), ("twilio_com_auth_token", None)],
     );
     check(
         r#"curl "https://api.cloudflare.com/client/v4/zones/023e105f4ecef8ad9ca31a8372d0c353/dns_records?type=A&per_page=20" \
@@ -175,7 +202,7 @@ async fn commands_of_api_documentation() {
         "get_zones_dns_records",
         json!({
             "url": "https://api.cloudflare.com/client/v4/zones/{{zone_id}}/dns_records", "method": "GET",
-            "headers": {"X-Auth-Email": "user@example.com", "X-Auth-Key": "secret://cloudflare_auth_key"},
+            "headers": {"X-Auth-Email": "user@example.com", "X-Auth-Key": "secret://cloudflare_com_auth_key"},
             "query": {"type": "{{type}}", "per_page": "{{per_page}}"},
         }),
         (
@@ -183,7 +210,7 @@ async fn commands_of_api_documentation() {
             "type": {"type": "string", "default": "A"}, "per_page": {"type": "integer", "default": 20}}),
             &["zone_id"],
         ),
-        &[("cloudflare_auth_key", Some("0123456789abcdef0123456789abcdef01234"))],
+        &[("cloudflare_com_auth_key", Some("0123456789abcdef0123456789abcdef01234"))],
     );
     check(
         "curl -X GET \"localhost:9200/my-index-000001/_search?pretty\" -H 'Content-Type: application/json' -d'\n\
@@ -204,10 +231,10 @@ async fn commands_of_api_documentation() {
         "get_data_weather",
         json!({
             "url": "https://api.openweathermap.org/data/2.5/weather", "method": "GET",
-            "query": {"q": "{{q}}", "appid": "secret://openweathermap_api_key"},
+            "query": {"q": "{{q}}", "appid": "secret://openweathermap_org_api_key"},
         }),
         (json!({"q": {"type": "string", "default": "London"}}), NONE),
-        &[("openweathermap_api_key", Some("0123456789abcdef0123456789abcdef"))],
+        &[("openweathermap_org_api_key", Some("0123456789abcdef0123456789abcdef"))],
     );
     check(
         r#"curl https://api.openai.com/v1/files -H "Authorization: Bearer sk-proj-abcdefghijklmnop" \
@@ -215,14 +242,14 @@ async fn commands_of_api_documentation() {
         "post_files",
         json!({
             "url": "https://api.openai.com/v1/files", "method": "POST", "bodyType": "multipart",
-            "body": {"purpose": "{{purpose}}", "file": {"filename": "mydata.jsonl", "contentType": "application/jsonl", "content": "{{file}}"}},
-            "auth": {"type": "bearer", "token": "secret://openai_api_key"},
+            "body": {"purpose": "{{purpose}}", "file": "{{file}}"},
+            "auth": {"type": "bearer", "token": "secret://openai_com_token"},
         }),
         (
-            json!({"purpose": {"type": "string", "default": "fine-tune"}, "file": {"type": "string"}}),
+            json!({"purpose": {"type": "string", "default": "fine-tune"}, "file": file("mydata.jsonl", Some("application/jsonl"))}),
             &["file"],
         ),
-        &[("openai_api_key", Some("sk-proj-abcdefghijklmnop"))],
+        &[("openai_com_token", Some("sk-proj-abcdefghijklmnop"))],
     );
 }
 
@@ -240,7 +267,7 @@ async fn commands_that_browsers_copy() {
         "get_users_orders",
         json!({
             "url": "https://app.example.com/api/v2/users/{{user_id}}/orders", "method": "GET",
-            "headers": {"accept": "application/json, text/plain, */*", "Cookie": "secret://example_cookie", "x-csrf-token": "secret://example_csrf_token"},
+            "headers": {"accept": "application/json, text/plain, */*", "Cookie": "secret://app_example_com_cookie", "x-csrf-token": "secret://app_example_com_csrf_token"},
             "query": {"status": "{{status}}", "limit": "{{limit}}"},
         }),
         (
@@ -249,8 +276,8 @@ async fn commands_that_browsers_copy() {
             &["user_id"],
         ),
         &[
-            ("example_cookie", Some("session=0a1b2c3d4e5f; theme=dark")),
-            ("example_csrf_token", Some("9f8e7d6c5b4a")),
+            ("app_example_com_cookie", Some("session=0a1b2c3d4e5f; theme=dark")),
+            ("app_example_com_csrf_token", Some("9f8e7d6c5b4a")),
         ],
     );
     check(
@@ -262,7 +289,7 @@ async fn commands_that_browsers_copy() {
             "body": {"text": "{{text}}", "rating": "{{rating}}"},
         }),
         (
-            json!({"text": {"type": "string", "default": "It's été 😀\n"}, "rating": {"type": "integer", "default": 5}}),
+            json!({"text": {"type": "string", "default": "It's été 😀\n"}, "rating": {"type": "number", "default": 5}}),
             NONE,
         ),
         &[],
@@ -276,14 +303,14 @@ async fn commands_that_browsers_copy() {
         json!({
             "url": "https://app.example.com/api/search", "method": "POST", "headers": {"accept": "*/*"},
             "query": {"q": "{{q}}", "page": "{{page}}"}, "body": {"name": "{{name}}"},
-            "auth": {"type": "bearer", "token": "secret://example_token"},
+            "auth": {"type": "bearer", "token": "secret://app_example_com_token"},
         }),
         (
             json!({"q": {"type": "string", "default": "a b"}, "page": {"type": "integer", "default": 2},
             "name": {"type": "string", "default": "Ada & co"}}),
             NONE,
         ),
-        &[("example_token", Some("eyJ0eXAiOiJKV1QifQ.e30.c2ln"))],
+        &[("app_example_com_token", Some("eyJ0eXAiOiJKV1QifQ.e30.c2ln"))],
     );
     check(
         r#"curl 'https://shop.example.org/cart' --compressed -X PUT -H 'User-Agent: Mozilla/5.0 (rv:130.0) Gecko/20100101' \
@@ -293,7 +320,7 @@ async fn commands_that_browsers_copy() {
         "put_cart",
         json!({
             "url": "https://shop.example.org/cart", "method": "PUT", "bodyType": "form",
-            "headers": {"Accept": "application/json", "Cookie": "secret://example_cookie"},
+            "headers": {"Accept": "application/json", "Cookie": "secret://shop_example_org_cookie"},
             "body": {"sku": "{{sku}}", "qty": "{{qty}}", "gift": "{{gift}}", "tag": "{{tag}}"},
         }),
         (
@@ -302,6 +329,76 @@ async fn commands_that_browsers_copy() {
             "tag": {"type": "array", "items": {"type": "string"}, "default": ["a", "b"]}}),
             NONE,
         ),
-        &[("example_cookie", Some("sid=1a2b3c4d5e; lang=en"))],
+        &[("shop_example_org_cookie", Some("sid=1a2b3c4d5e; lang=en"))],
     );
+}
+
+#[test]
+fn many_commands_are_bounded() {
+    let imported = curl(&"curl a.b\n".repeat(20_000), &CurlOptions::default()).expect("tools");
+    assert_eq!(imported.tools.len(), 2_000);
+    let names: std::collections::HashSet<&str> =
+        imported.tools.iter().filter_map(|tool| tool.definition["name"].as_str()).collect();
+    assert_eq!(names.len(), 2_000);
+    assert!(names.iter().all(|name| name.len() <= 64));
+    let told: Vec<String> = imported.skipped.iter().map(|skipped| skipped.reason.to_string()).collect();
+    assert_eq!(told, ["18000 more requests: one import makes at most 2000 tools"]);
+
+    let commands: String =
+        (0..2_000).map(|number| format!("curl -u ada:p4ssw0rd-{number} https://a.example/x\n")).collect();
+    let imported = curl(&commands, &CurlOptions::default()).expect("tools");
+    assert_eq!(imported.tools.len(), 2_000);
+    assert_eq!(imported.secrets.len(), 2_001);
+    let assigned: String =
+        (0..2_000).map(|number| format!("A{number}=x curl https://a.example/$A{number}\n")).collect();
+    assert_eq!(curl(&assigned, &CurlOptions::default()).expect("tools").tools.len(), 2_000);
+
+    let others = curl(&format!("{}curl a.b", "wget x\n".repeat(20_000)), &CurlOptions::default());
+    let skipped = others.expect("a tool").skipped;
+    assert_eq!(skipped.len(), 1_001);
+    assert_eq!(skipped[1_000].reason.to_string(), "19000 more were left out");
+    let wrong = curl(&"curl --foo a.b\n".repeat(20_000), &CurlOptions::default()).expect_err("options");
+    assert_eq!(wrong.len(), 101);
+    assert!(wrong[100].message.to_string().contains("and 19900 more"), "{}", wrong[100].message);
+}
+
+#[tokio::test]
+async fn long_lines_are_read_or_refused_in_words() {
+    let many = |text: &str| text.repeat((1 << 20) / text.len());
+    for (command, words) in [
+        (format!("curl https://a.example/{}", many("x")), "its URL has"),
+        (format!("curl 'https://a.example/{}'", many("<a")), "its URL has"),
+        (format!("curl 'https://a.example/{}'", many("[a")), "its URL has"),
+        (format!("curl 'https://a.example/{}'", many("{")), "the URL holds a list or a range"),
+        (
+            format!(
+                "curl 'https://a.example/?{}'",
+                (0..100_000).map(|n| format!("a{n}=1&")).collect::<String>()
+            ),
+            "its values cannot be arguments",
+        ),
+        (
+            format!("curl a.b {}", (0..20_000).map(|n| format!("-H 'X-{n}: 1' ")).collect::<String>()),
+            "it has 20000 headers",
+        ),
+        (format!("curl a.b -d '{}", many("x")), "a quote (') is never closed"),
+        (format!("curl a.b -d \"{}", many("\\")), "a quote (\") is never closed"),
+        (format!("curl a.b -d @- <<EOF\n{}", many("x\n")), "has no line EOF"),
+        (many("\\ "), "there is no curl command here"),
+        (many("<"), "< outside of quotes reads from a file"),
+    ] {
+        let shown: String = command.chars().take(40).collect();
+        let violations = curl(&command, &CurlOptions::default()).expect_err(&shown);
+        let told = violations[0].message.to_string();
+        assert!(told.contains(words), "{shown}: {}", told.chars().take(200).collect::<String>());
+    }
+    let nested = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    for body in [many("x"), many("{\"a\":"), nested, many("password ")] {
+        let imported = read(&format!("curl a.b -H 'Content-Type: application/json' -d '{body}'"));
+        let property = &imported.tools[0].definition["inputSchema"]["properties"]["body"];
+        assert_eq!(*property, json!({"type": "string"}));
+    }
+    let list = read(&format!("curl a.b --json '{{\"list\": [{}1]}}'", many("1,")));
+    let property = &list.tools[0].definition["inputSchema"]["properties"]["list"];
+    assert_eq!(*property, json!({"type": "array"}));
 }

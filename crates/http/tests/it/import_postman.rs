@@ -1,13 +1,18 @@
 //! Postman collections as tools: folders, variables, auth that is inherited, and every kind of body.
 
-use haft_http::import::{Imported, postman};
+use haft_http::import::{ExampleOptions, Imported, postman};
 use serde_json::{Value, json};
 
-use crate::import_curl::{assert_accepted, secrets};
+use crate::import_curl::{apart, assert_accepted, file, secrets};
+
+/// Options that say nothing but what to put before the names.
+pub(crate) fn named(name: Option<&str>) -> ExampleOptions {
+    ExampleOptions { name: name.map(str::to_owned), ..ExampleOptions::default() }
+}
 
 #[track_caller]
-fn read(collection: &Value, name: Option<&str>) -> Imported {
-    match postman(collection, name) {
+pub(crate) fn read(collection: &Value, options: &ExampleOptions) -> Imported {
+    match postman(collection, options) {
         Ok(imported) => {
             assert_accepted(&imported);
             imported
@@ -19,10 +24,10 @@ fn read(collection: &Value, name: Option<&str>) -> Imported {
 /// What one request becomes in a collection that has nothing else.
 #[track_caller]
 fn one(request: Value) -> (Value, Imported) {
-    let imported = read(&json!({"item": [{"name": "One", "request": request}]}), None);
+    let imported = read(&json!({"item": [{"name": "One", "request": request}]}), &named(None));
     let reasons: Vec<String> = imported.skipped.iter().map(|skipped| skipped.reason.to_string()).collect();
     assert_eq!(imported.tools.len(), 1, "{reasons:?}");
-    (imported.tools[0].definition["config"].clone(), imported)
+    (apart(&imported.tools[0].definition).0, imported)
 }
 
 fn shop() -> Value {
@@ -76,10 +81,11 @@ fn shop() -> Value {
 
 #[tokio::test]
 async fn a_collection_becomes_tools() {
-    let imported = read(&shop(), Some("shop"));
+    let imported = read(&shop(), &named(Some("shop")));
     let definitions: Vec<Value> =
         imported.tools.iter().map(|tool| Value::Object(tool.definition.clone())).collect();
-    let bearer = json!({"type": "bearer", "token": "secret://token"});
+    let bearer = |secret: &str| json!({"type": "bearer", "token": format!("secret://{secret}")});
+    let origin = |operation: &str| json!({"from": "postman", "document": "Shop", "operation": operation});
     let expected = [
         json!({
             "name": "shop_get_user", "description": "Gives one user.", "type": "http",
@@ -89,7 +95,8 @@ async fn a_collection_becomes_tools() {
             },
             "config": {
                 "url": "https://api.shop.example/v1/users/{{id}}", "method": "GET",
-                "headers": {"Accept": "application/json"}, "query": {"expand": "{{expand}}"}, "auth": bearer,
+                "headers": {"Accept": "application/json"}, "query": {"expand": "{{expand}}"}, "auth": bearer("shop_example_token"),
+                "imported": origin("GET https://api.shop.example/v1/users/{id} (Users / Get user)"),
             },
         }),
         json!({
@@ -102,8 +109,9 @@ async fn a_collection_becomes_tools() {
                 },
             },
             "config": {
-                "url": "https://api.shop.example/v1/users", "method": "POST", "headers": {"X-Shop": "secret://shop_key"},
+                "url": "https://api.shop.example/v1/users", "method": "POST", "headers": {"X-Shop": "secret://shop_example_key"},
                 "body": {"name": "{{name}}", "age": "{{age}}", "tenant": "{{tenant}}", "trace": "{{guid}}"},
+                "imported": origin("POST https://api.shop.example/v1/users (Users / Create user)"),
             },
         }),
         json!({
@@ -114,19 +122,27 @@ async fn a_collection_becomes_tools() {
             },
             "config": {
                 "url": "https://api.shop.example/v1/login", "method": "POST", "bodyType": "form",
-                "body": {"user": "{{user}}", "password": "secret://shop_password"},
+                "body": {"user": "{{user}}", "password": "secret://shop_example_password"},
+                "imported": origin("POST https://api.shop.example/v1/login (Login)"),
             },
         }),
         json!({
             "name": "shop_get_ping", "description": "GET other.example/ping", "type": "http",
             "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false},
-            "config": {"url": "https://other.example/ping", "method": "GET", "auth": bearer},
+            "config": {
+                "url": "https://other.example/ping", "method": "GET", "auth": bearer("other_example_token"),
+                "imported": origin("GET https://other.example/ping (https://other.example/ping)"),
+            },
         }),
     ];
     assert_eq!(definitions, expected);
     assert_eq!(imported.tools[0].path, "/v1/users/{id}");
-    let expected =
-        [("token", Some("tok-123456789")), ("shop_key", None), ("shop_password", Some("hunter2hunter2"))];
+    let expected = [
+        ("shop_example_token", Some("tok-123456789")),
+        ("shop_example_key", None),
+        ("shop_example_password", Some("hunter2hunter2")),
+        ("other_example_token", Some("tok-123456789")),
+    ];
     assert_eq!(secrets(&imported), expected);
     let skipped: Vec<(&str, String)> = imported
         .skipped
@@ -135,7 +151,7 @@ async fn a_collection_becomes_tools() {
         .collect();
     assert_eq!(skipped.len(), 3, "{skipped:?}");
     for ((operation, reason), (expected, words)) in skipped.iter().zip([
-        ("No host", "the variable unknown stands in the scheme, host or port"),
+        ("No host", "does not tell its value; give baseUrl"),
         ("Odd / Signed", "auth of the type awsv4"),
         ("Odd / File", "its body is a file"),
     ]) {
@@ -151,12 +167,11 @@ async fn bodies_of_every_mode() {
         (
             json!({"mode": "formdata", "formdata": [
                 {"key": "title", "value": "Cat", "type": "text"},
-                {"key": "file", "type": "file", "src": "pictures/cat.png", "contentType": "image/png"},
+                {"key": "file", "type": "file", "src": ["pictures/cat.png", "dog.png"], "contentType": "image/png"},
                 {"key": "meta", "value": "{\"n\": 1}", "contentType": "application/json"},
             ]}),
             json!({"url": url, "method": "POST", "bodyType": "multipart", "body": {
-                "title": "{{title}}", "meta": {"n": "{{n}}"},
-                "file": {"filename": "cat.png", "contentType": "image/png", "content": "{{file}}"},
+                "title": "{{title}}", "meta": {"n": "{{n}}"}, "file": ["{{file}}", "{{file_2}}"],
             }}),
         ),
         (
@@ -182,6 +197,10 @@ async fn bodies_of_every_mode() {
         let (config, _) = one(json!({"method": "POST", "url": url, "body": body}));
         assert_eq!(config, expected, "{body}");
     }
+    let (_, imported) = one(json!({"method": "POST", "url": url, "body": {"mode": "formdata", "formdata": [
+        {"key": "f", "type": "file", "src": "pictures/cat.png"},
+    ]}}));
+    assert_eq!(imported.tools[0].definition["inputSchema"]["properties"]["f"], file("cat.png", None));
 }
 
 #[tokio::test]
@@ -191,21 +210,21 @@ async fn auth_and_urls_in_old_and_new_forms() {
         (
             json!({"type": "basic", "basic": {"username": "ada", "password": "longpassword"}}),
             json!({"url": url, "method": "GET", "auth": {
-                "type": "basic", "username": "secret://parts_username", "password": "secret://parts_password",
+                "type": "basic", "username": "secret://parts_example_username", "password": "secret://parts_example_password",
             }}),
-            vec![("parts_username", Some("ada")), ("parts_password", Some("longpassword"))],
+            vec![("parts_example_username", Some("ada")), ("parts_example_password", Some("longpassword"))],
         ),
         (
             json!({"type": "apikey", "apikey": [
                 {"key": "key", "value": "api_key"}, {"key": "value", "value": "abc12345678"}, {"key": "in", "value": "query"},
             ]}),
-            json!({"url": url, "method": "GET", "query": {"api_key": "secret://parts_api_key"}}),
-            vec![("parts_api_key", Some("abc12345678"))],
+            json!({"url": url, "method": "GET", "query": {"api_key": "secret://parts_example_api_key"}}),
+            vec![("parts_example_api_key", Some("abc12345678"))],
         ),
         (
             json!({"type": "oauth2", "oauth2": []}),
-            json!({"url": url, "method": "GET", "auth": {"type": "bearer", "token": "secret://parts_token"}}),
-            vec![("parts_token", None)],
+            json!({"url": url, "method": "GET", "auth": {"type": "bearer", "token": "secret://parts_example_token"}}),
+            vec![("parts_example_token", None)],
         ),
     ] {
         let (config, imported) = one(json!({"method": "GET", "url": url, "auth": auth}));
@@ -220,15 +239,170 @@ async fn auth_and_urls_in_old_and_new_forms() {
         "url": "https://api.parts.example:8443/a/b", "method": "GET", "headers": {"X-A": "1", "X-B": "{{b}}"},
     });
     assert_eq!(config, expected);
-    let wrapped = read(&json!({"collection": shop()}), None);
+    let wrapped = read(&json!({"collection": shop()}), &named(None));
     assert_eq!(wrapped.tools.len(), 4);
 }
 
 #[test]
 fn what_is_no_collection_is_refused_in_words() {
     for document in [json!({}), json!({"requests": []}), json!({"item": {}}), json!([])] {
-        let violations = postman(&document, None).expect_err("no collection");
+        let violations = postman(&document, &named(None)).expect_err("no collection");
         let told = violations[0].message.to_string();
         assert!(told.contains("is not a Postman collection of version 2"), "{document}: {told}");
     }
+}
+
+fn request(name: &str, method: &str, url: &str) -> Value {
+    json!({"name": name, "request": {"method": method, "url": url}})
+}
+
+#[track_caller]
+fn names(imported: &Imported) -> Vec<(&str, &str)> {
+    let found = imported.tools.iter();
+    found.map(|tool| (tool.definition["name"].as_str().expect("a name"), tool.path.as_str())).collect()
+}
+
+#[tokio::test]
+async fn names_do_not_depend_on_the_order() {
+    let users = json!({"name": "Users", "item": [request("List", "GET", "https://api.shop.example/users")]});
+    let orders =
+        json!({"name": "Orders", "item": [request("List", "GET", "https://api.shop.example/orders")]});
+    let login = request("Login", "POST", "https://api.shop.example/login");
+    let imported = read(&json!({"item": [users, orders, login]}), &named(None));
+    let swapped = read(&json!({"item": [login, orders, users]}), &named(None));
+    let (mut found, mut again) = (names(&imported), names(&swapped));
+    found.sort_unstable();
+    again.sort_unstable();
+    assert_eq!(found, again);
+    assert_eq!(found.len(), 3);
+    assert!(found.contains(&("login", "/login")), "{found:?}");
+    assert!(found.iter().all(|(name, path)| *path == "/login" || name.starts_with("list_")), "{found:?}");
+    // The same request twice cannot be told apart but by its number.
+    let twice = request("List", "GET", "https://api.shop.example/users");
+    let imported = read(&json!({"item": [twice, twice]}), &named(None));
+    let found = names(&imported);
+    assert_eq!(found[1].0, format!("{}_2", found[0].0));
+}
+
+#[tokio::test]
+async fn a_base_stands_for_a_variable_of_an_environment() {
+    let collection = json!({"variable": [{"key": "known", "value": "https://known.example"}], "item": [
+        request("A", "GET", "{{baseUrl}}/a"),
+        request("B", "GET", "{{protocol}}://{{host}}:{{port}}/b?x=1"),
+        request("C", "GET", "https://{{tenant}}.shop.example/c"),
+        request("D", "GET", "{{baseUrl}}{{path}}"),
+        request("E", "GET", "{{known}}/e"),
+        request("F", "GET", "https://{{user}}:{{password}}@known.example/f"),
+        request("G", "GET", "{{baseUrl}}"),
+    ]});
+    let imported = read(&collection, &named(None));
+    assert_eq!(names(&imported), [("e", "/e"), ("f", "/f")]);
+    assert_eq!(imported.skipped.len(), 5);
+    for skipped in &imported.skipped {
+        assert!(skipped.reason.to_string().contains("give baseUrl"), "{}", skipped.reason);
+    }
+    let base_url = Some("https://api.shop.example/v1/".to_owned());
+    let imported = read(&collection, &ExampleOptions { base_url, ..named(None) });
+    let urls: Vec<&str> =
+        imported.tools.iter().map(|tool| tool.definition["config"]["url"].as_str().expect("a URL")).collect();
+    let expected = [
+        "https://api.shop.example/v1/a",
+        "https://api.shop.example/v1/b",
+        "https://api.shop.example/v1/c",
+        "https://api.shop.example/v1/{{path}}",
+        "https://known.example/e",
+        "https://known.example/f",
+        "https://api.shop.example/v1",
+    ];
+    assert_eq!(urls, expected);
+    for wrong in ["shop", "ftp://shop.example", "https://{{host}}/", "https://me@shop.example"] {
+        let options = ExampleOptions { base_url: Some(wrong.to_owned()), ..named(None) };
+        let violations = postman(&collection, &options).expect_err(wrong);
+        assert_eq!(violations[0].path, "baseUrl", "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_asked_for_is_taken() {
+    for (only, expected, missing) in [
+        ("shop_get_user", vec![("shop_get_user", "/v1/users/{id}")], vec![]),
+        ("GET /v1/users/{id}", vec![("shop_get_user", "/v1/users/{id}")], vec![]),
+        ("get /users/:id", vec![("shop_get_user", "/v1/users/{id}")], vec![]),
+        ("Users / Get user", vec![("shop_get_user", "/v1/users/{id}")], vec![]),
+        ("Odd / Signed", vec![], vec![("Odd / Signed", "auth of the type awsv4")]),
+        ("nothing", vec![], vec![("nothing", "there is no request nothing")]),
+    ] {
+        let options = ExampleOptions { only: vec![only.to_owned()], ..named(Some("shop")) };
+        let imported = read(&shop(), &options);
+        assert_eq!(names(&imported), expected, "{only}");
+        assert_eq!(imported.skipped.len(), missing.len(), "{only}");
+        for (skipped, (operation, words)) in imported.skipped.iter().zip(missing) {
+            assert_eq!(skipped.operation, operation);
+            assert!(skipped.reason.to_string().contains(words), "{only}: {}", skipped.reason);
+        }
+        assert_eq!(imported.secrets.len(), expected.len(), "{only}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_goes_without_is_said() {
+    let script = |line: &str| json!([{"listen": "prerequest", "script": {"exec": ["", line]}}]);
+    let url = "https://api.shop.example/a";
+    let collection = json!({"item": [
+        {"name": "Signed", "event": script("pm.request.headers.add('x')"), "request": {"method": "GET", "url": url}},
+        {"name": "Folder", "event": script("sign()"), "item": [
+            {"name": "Inner", "request": {"method": "PUT", "url": url, "certificate": {"name": "c"}}},
+        ]},
+        {"name": "Plain", "event": script(" "), "request": {"method": "POST", "url": url}},
+    ]});
+    let imported = read(&collection, &named(None));
+    let notes: Vec<String> =
+        imported.notes.iter().map(|note| format!("{}: {}", note.operation, note.reason)).collect();
+    let expected = [
+        "GET /a: its script that runs before the request was left out",
+        "PUT /a: its script that runs before the request was left out",
+        "PUT /a: its client certificate was left out",
+    ];
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn variables_that_grow_without_end_cost_their_request_only() {
+    let mut variables = vec![json!({"key": "a9", "value": "ha".repeat(50)})];
+    for level in 0..9 {
+        let next = format!("{{{{a{}}}}}", level + 1);
+        variables.push(json!({"key": format!("a{level}"), "value": next.repeat(50)}));
+    }
+    let bomb = |name: &str| {
+        let body = json!({"mode": "raw", "raw": "{{a0}}"});
+        json!({"name": name, "request": {"method": "POST", "url": "https://a.example/x", "body": body}})
+    };
+    let mut items = vec![request("Fine", "GET", "https://a.example/fine")];
+    items.extend((0..50).map(|number| bomb(&format!("Bomb {number}"))));
+    let imported = postman(&json!({"variable": variables, "item": items}), &named(None)).expect("tools");
+    assert_eq!(names(&imported), [("fine", "/fine")]);
+    assert_eq!(imported.skipped.len(), 50);
+    for skipped in &imported.skipped {
+        assert_eq!(skipped.reason.to_string(), "its variables, written out, are too large");
+    }
+}
+
+#[test]
+fn many_requests_and_deep_folders_are_bounded() {
+    let items: Vec<Value> = (0..2_500)
+        .map(|number| request("List", "GET", &format!("https://a.example/{}", number % 7)))
+        .collect();
+    let imported = postman(&json!({"item": items}), &named(None)).expect("tools");
+    assert_eq!(imported.tools.len(), 2_000);
+    assert_eq!(imported.skipped.len(), 1);
+    let reason = imported.skipped[0].reason.to_string();
+    assert_eq!(reason, "500 more requests: one import makes at most 2000 tools");
+
+    let mut folder = request("Deep", "GET", "https://a.example/deep");
+    for _ in 0..100 {
+        folder = json!({"name": "F", "item": [folder]});
+    }
+    let imported = postman(&json!({"item": [folder]}), &named(None)).expect("a collection");
+    assert!(imported.tools.is_empty());
+    assert!(imported.skipped[0].reason.to_string().contains("nested more than 64 levels deep"));
 }

@@ -62,6 +62,10 @@ impl CallSink for Stuck {
 struct Forgetful;
 
 impl SecretKeeper for Forgetful {
+    fn find(&self, _: haft_engine::SpaceId, _: &str) -> Option<SecretString> {
+        None
+    }
+
     fn keep(&self, _: SpaceId, _: &str, _: SecretString) {}
 }
 

@@ -3,9 +3,11 @@
 //! Parsers repair what is not well nested, by rules with which a small page makes a tree of any size:
 //! formatting left open is opened again in every block. What is written here needs no repair.
 
+use super::attributes::push_kept;
 use super::elements::{Element, Role, known};
 use super::entities::encode;
 use super::head::Head;
+use super::sections::{End, ends};
 use super::tokens::{Tag, Token, Tokens};
 
 /// Elements deeper than this are left out; their text stays. What walks the tree may recurse.
@@ -24,46 +26,20 @@ const MOST_WORK: usize = 64 << 20;
 /// What an element costs, in bytes of text.
 const ELEMENT: usize = 32;
 
-/// Attributes that tell what an element is for, where it leads or what it shows.
-const KEPT: [&str; 17] = [
-    "alt",
-    "aria-hidden",
-    "aria-modal",
-    "class",
-    "colspan",
-    "data-lang",
-    "data-language",
-    "data-src",
-    "hidden",
-    "href",
-    "id",
-    "itemprop",
-    "rel",
-    "role",
-    "src",
-    "style",
-    "summary",
-];
-
-/// A longer value is left out with its attribute.
-const LONGEST_VALUE: usize = 2_000;
-
 /// The page that a parser may have; nothing where it would be too much for one.
 pub(crate) fn clean(page: &str, head: &Head) -> Option<String> {
     let mut writer = Writer::begin(head);
-    let mut tokens = Tokens::of(page);
-    while let Some(token) = tokens.next() {
+    let mut ends = ends(page).into_iter();
+    for token in Tokens::of(page) {
         match token {
             Token::Title(_) => {}
             Token::Text(text) => writer.text(text),
-            Token::Open(tag) => match known(tag.name) {
-                // Links to elsewhere are no part of any article.
-                Some(Element { name, role: Role::Navigation }) => {
-                    tokens.until_end_of(name);
+            Token::Open(tag) => {
+                if let Some(element) = known(tag.name) {
+                    let end = if element.is_beside() { ends.next().unwrap_or(End::Page) } else { End::Tag };
+                    writer.open(element, &tag, end);
                 }
-                Some(element) => writer.open(element, &tag),
-                None => {}
-            },
+            }
             Token::Close(name) => {
                 if let Some(element) = known(name) {
                     writer.close(element);
@@ -84,6 +60,11 @@ struct Writer {
     open: Vec<Element>,
     /// Start tags that were left out for their depth, and whose end tags are to come.
     beyond: usize,
+    /// Where navigation begins among what is open. Links to elsewhere are no part of any article, so
+    /// that nothing in it is written.
+    hidden: Option<usize>,
+    /// Where sections begin that have no end tag of their own.
+    endless: Vec<usize>,
     elements: usize,
     work: usize,
 }
@@ -104,18 +85,26 @@ impl Writer {
             }
         }
         html.push_str("</head><body>");
-        Self { html, open: Vec::new(), beyond: 0, elements: 0, work: 0 }
+        Self { html, open: Vec::new(), beyond: 0, hidden: None, endless: Vec::new(), elements: 0, work: 0 }
     }
 
     fn text(&mut self, text: &str) {
+        if self.hidden.is_some() {
+            return;
+        }
         self.work += text.len() * (self.open.len() + 1);
         // Each reference is a text of its own to the parser.
         self.elements += text.bytes().filter(|byte| *byte == b'&').count();
         self.html.push_str(if text == "<" { "&lt;" } else { text });
     }
 
-    fn open(&mut self, element: Element, tag: &Tag<'_>) {
-        if !self.makes_room_for(element) {
+    fn open(&mut self, element: Element, tag: &Tag<'_>, end: End) {
+        let is_navigation = element.role == Role::Navigation;
+        if element.is_main() {
+            self.end_sections();
+        }
+        // Navigation that nothing ends would take all the rest with it.
+        if (is_navigation && end == End::Page) || !self.makes_room_for(element) {
             return;
         }
         let is_void = element.role == Role::Void;
@@ -123,14 +112,30 @@ impl Writer {
             self.beyond += 1;
             return;
         }
-        self.elements += 1;
-        self.work += ELEMENT * (self.open.len() + 1);
-        self.html.push('<');
-        self.html.push_str(element.name);
-        self.attributes(tag);
-        self.html.push('>');
+        if is_navigation && self.hidden.is_none() {
+            self.hidden = Some(self.open.len());
+        }
+        if self.hidden.is_none() {
+            self.elements += 1;
+            self.work += ELEMENT * (self.open.len() + 1);
+            self.html.push('<');
+            self.html.push_str(element.name);
+            push_kept(&mut self.html, tag);
+            self.html.push('>');
+        }
+        if end == End::Around {
+            self.endless.push(self.open.len());
+        }
         if !is_void {
             self.open.push(element);
+        }
+    }
+
+    /// Main text is in no section beside it that was left open.
+    fn end_sections(&mut self) {
+        if let Some(outermost) = self.endless.first().copied() {
+            self.beyond = 0;
+            self.end(outermost);
         }
     }
 
@@ -164,7 +169,11 @@ impl Writer {
             Role::Caption | Role::RowGroup => return self.ends_up_to(&[Role::Table]),
             Role::Row => return self.ends_up_to(&[Role::Table, Role::RowGroup]),
             Role::Cell => return self.ends_up_to(&[Role::Table, Role::RowGroup, Role::Row]),
-            Role::Navigation | Role::Skipped | Role::Title => return false,
+            Role::Navigation => {
+                self.end_paragraph();
+                return true;
+            }
+            Role::Skipped | Role::Title => return false,
         }
         // Parsers move what stands between cells to before the table.
         !self.open.last().is_some_and(|open| open.role.holds_only_parts())
@@ -267,42 +276,21 @@ impl Writer {
         }
     }
 
-    /// Writes the end tags of all that is open from a place on.
+    /// Ends all that is open from a place on.
     fn end(&mut self, from: usize) {
         while self.open.len() > from
             && let Some(element) = self.open.pop()
         {
-            self.html.push_str("</");
-            self.html.push_str(element.name);
-            self.html.push('>');
-        }
-    }
-
-    fn attributes(&mut self, tag: &Tag<'_>) {
-        let mut written = 0_u32;
-        for (name, value) in tag.attributes() {
-            let mut kept = KEPT.iter().enumerate();
-            let Some((at, name)) = kept.find(|(_, kept)| kept.eq_ignore_ascii_case(name)) else { continue };
-            let bit = 1 << at;
-            let leads_nowhere = matches!(*name, "href" | "src" | "data-src") && is_no_address(value);
-            if written & bit != 0 || value.len() > LONGEST_VALUE || leads_nowhere {
-                continue;
+            let is_hidden = self.hidden.is_some_and(|hidden| self.open.len() >= hidden);
+            if !is_hidden {
+                self.html.push_str("</");
+                self.html.push_str(element.name);
+                self.html.push('>');
             }
-            written |= bit;
-            self.html.push(' ');
-            self.html.push_str(name);
-            self.html.push_str("=\"");
-            self.html.push_str(&value.replace('"', "&quot;"));
-            self.html.push('"');
         }
+        self.hidden = self.hidden.filter(|hidden| *hidden < from);
+        self.endless.retain(|at| *at < from);
     }
-}
-
-/// A URL that holds what it means, and leads nowhere.
-fn is_no_address(value: &str) -> bool {
-    let value = value.trim_start();
-    let starts = |with: &str| value.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
-    starts("data:") || starts("javascript:")
 }
 
 #[cfg(test)]
@@ -342,7 +330,6 @@ mod tests {
             ),
             ("</p></div>a</b><x-y>b</x-y><font>c", "abc"),
             ("a < b &amp; c<!-- d --><script>e</script>", "a &lt; b &amp; c"),
-            ("<nav><a>x</a></nav>a", "a"),
             ("<p>a<hr>b", "<p>a</p><hr>b"),
             ("<form>a<form>b</form>c", "<form>ab</form>c"),
         ] {
@@ -351,24 +338,31 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_few_and_quoted() {
+    fn navigation_is_left_out_and_no_section_takes_the_main_text_with_it() {
         for (page, expected) in [
-            ("<p class=a CLASS=b onclick='x' ID='c\"d'>", "<p class=\"a\" id=\"c&quot;d\"></p>"),
+            ("<nav>x<br><img src=a>y</nav>m", "m"),
+            ("<nav>a<nav>b</nav>c</nav>m", "m"),
+            ("<p>a<nav>x</nav>b", "<p>a</p>b"),
+            ("<nav>x</div></p>y</nav>m", "m"),
+            ("<nav>x<main>y</main></nav>m", "m"),
+            ("<nav><a>x</a><main>m</main><footer>f<nav>y</nav></footer>", "<main>m</main><footer>f</footer>"),
+            ("<nav><ul><li>x<article>m</article>n<nav>y</nav>", "<article>m</article>n"),
             (
-                "<img src='data:image/png;base64,AAAA' data-src=a.png alt>",
-                "<img data-src=\"a.png\" alt=\"\">",
+                "<header><nav>x</header><p>m</p><footer><nav>y</nav></footer>",
+                "<header></header><p>m</p><footer></footer>",
             ),
-            ("<a href=' JavaScript:x()'>a</a>", "<a>a</a>"),
-            (
-                "<img src=a.png alt='JavaScript: the book'>",
-                "<img src=\"a.png\" alt=\"JavaScript: the book\">",
-            ),
-            ("<a href=\"a>b\" >c", "<a href=\"a>b\">c</a>"),
+            ("<div><nav>x</div>m<nav>y</nav>n", "<div></div>mn"),
+            ("<ul><li><nav>x</li><li>m</ul>", "<ul><li></li><li>m</li></ul>"),
+            ("<table><nav>x<tr><td>m</table>", "<table><tr><td>m</td></tr></table>"),
+            ("<nav>x<p>m</p>", "x<p>m</p>"),
+            ("<header><nav>x<main>m</main>n", "<header></header><main>m</main>n"),
+            ("<aside>x<div>y<main>m</main>", "<aside>x<div>y</div></aside><main>m</main>"),
+            ("<footer>x<p>y<article>m", "<footer>x<p>y</p></footer><article>m</article>"),
+            ("<aside>x<article>y</article></aside>m", "<aside>x<article>y</article></aside>m"),
+            ("<main>a<aside>b<nav>c</main>d<nav>e</nav>f", "<main>a<aside>b</aside></main>df"),
         ] {
             assert_eq!(body(page), expected, "{page}");
         }
-        let long = format!("<p id={}>", "x".repeat(LONGEST_VALUE + 1));
-        assert_eq!(body(&long), "<p></p>");
     }
 
     #[test]
@@ -397,6 +391,7 @@ mod tests {
         let reopened = body(&format!("<p>{reopened}{}", "<p>x".repeat(1_000)));
         assert_eq!(reopened.matches("<b ").count(), MOST_FORMATTING);
         assert_eq!(clean(&"<p>x".repeat(MOST_ELEMENTS + 1), &Head::default()), None);
+        assert_eq!(clean(&"&amp;".repeat(MOST_ELEMENTS + 1), &Head::default()), None);
         let heavy = format!("{}{}", "<div>".repeat(MOST_DEPTH), "x".repeat(1 << 20));
         assert_eq!(clean(&heavy, &Head::default()), None);
     }

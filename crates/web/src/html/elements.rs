@@ -50,6 +50,18 @@ pub(super) struct Element {
     pub(super) role: Role,
 }
 
+impl Element {
+    /// Whether it stands beside a page's main text.
+    pub(super) fn is_beside(self) -> bool {
+        matches!(self.name, "aside" | "footer" | "header" | "nav")
+    }
+
+    /// Whether a page says by it where its main text is.
+    pub(super) fn is_main(self) -> bool {
+        matches!(self.name, "article" | "main")
+    }
+}
+
 /// In the order of their names.
 const ELEMENTS: [(&str, Role); 87] = [
     ("a", Role::Link),

@@ -4,10 +4,12 @@
 //! A page of a few megabytes can make a parser build a tree a thousand times its size, or one so deep
 //! that the stack ends. Nothing here builds trees, and what [`clean()`] writes is small and shallow.
 
+mod attributes;
 mod clean;
 mod elements;
 mod entities;
 mod head;
+mod sections;
 mod text;
 mod tokens;
 

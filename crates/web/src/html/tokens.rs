@@ -40,7 +40,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// All up to the end tag of an element, which is passed over; nothing where there is none.
-    pub(super) fn until_end_of(&mut self, name: &'static str) -> Option<&'a str> {
+    fn until_end_of(&mut self, name: &'static str) -> Option<&'a str> {
         if self.endless.contains(&name) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! Markdown as people write it: without the backslashes that a careful writer puts before every sign.
 //!
-//! Each of them costs a model a token and hides the words that it looks for.
+//! Each of them costs a model a token and hides the words that it looks for. And addresses stand as
+//! they are, since a model takes them as it sees them: `?a=1&amp;b=2` would lead elsewhere.
 
 /// Where a line's beginning ends at the latest; signs mean something there.
 const BEGINNING: usize = 16;
@@ -35,7 +36,13 @@ fn push_line(tidy: &mut String, line: &str) {
     while let Some(character) = rest.next() {
         if character != '\\' || is_code {
             is_code ^= character == '`';
+            let is_address = character == '(' && !is_code && tidy.ends_with(']') && !tidy.ends_with("\\]");
             tidy.push(character);
+            if is_address {
+                let (address, after) = rest.as_str().split_at(end_of_address(rest.as_str()));
+                tidy.push_str(&address.replace("&amp;", "&"));
+                rest = after.chars();
+            }
             continue;
         }
         let Some(escaped) = rest.next() else {
@@ -48,6 +55,24 @@ fn push_line(tidy: &mut String, line: &str) {
         }
         tidy.push(escaped);
     }
+}
+
+/// Where the address of a link ends: at what ends the link, or at the space before a title.
+fn end_of_address(text: &str) -> usize {
+    if let Some(inside) = text.strip_prefix('<') {
+        return inside.find('>').map_or(text.len(), |end| end + 1);
+    }
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' if depth == 0 => return at,
+            ')' => depth -= 1,
+            _ if character.is_whitespace() => return at,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Whether a sign would mean something without its backslash, after what stands in its line before it.
@@ -89,6 +114,20 @@ mod tests {
             (r"C:\\dir\.", r"C:\\dir."),
             ("ends\\", "ends\\"),
             (r"\`code\` 你好\。", r"\`code\` 你好\。"),
+        ] {
+            assert_eq!(tidy(careful), plain, "{careful}");
+        }
+    }
+
+    #[test]
+    fn addresses_stand_as_they_are() {
+        for (careful, plain) in [
+            ("[a &amp; b](/?a=1&amp;b=2) &amp; c\\.", "[a &amp; b](/?a=1&b=2) &amp; c."),
+            ("![a](/(x)?b&amp;c \"d &amp; e\") &amp;", "![a](/(x)?b&c \"d &amp; e\") &amp;"),
+            ("[a](</b c?d&amp;e>)\\.", "[a](</b c?d&e>)."),
+            ("[![a](/i?b&amp;c)](/l?d&amp;e)", "[![a](/i?b&c)](/l?d&e)"),
+            (r"a \[b\](c&amp;d)", r"a \[b\](c&amp;d)"),
+            ("`[a](b&amp;c)` [d](e&amp;f", "`[a](b&amp;c)` [d](e&f"),
         ] {
             assert_eq!(tidy(careful), plain, "{careful}");
         }

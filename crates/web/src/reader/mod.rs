@@ -13,9 +13,8 @@ use haft_core::{
 use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
 use http::header::{ACCEPT, ACCEPT_LANGUAGE};
 use http::{HeaderValue, Method};
-use jiff::Timestamp;
 use serde_json::{Value, json};
-use url::Url;
+use url::{ParseError, Url};
 
 use self::media::Document;
 use self::page::Page;
@@ -31,6 +30,9 @@ haft_core::templates! {
     NOT_A_URL = "urlReader.notAUrl",
         "is not a URL: {reason}",
         "不是有效的 URL: {reason}";
+    NO_SCHEME = "urlReader.noScheme",
+        "is not a URL: it must begin with http:// or https://",
+        "不是有效的 URL: 必须以 http:// 或 https:// 开头";
 }
 
 /// The most that is read of a page, decoded.
@@ -57,12 +59,9 @@ impl UrlReader {
     }
 
     async fn read(&self, written: &str, most: usize, context: &CallContext) -> Result<Value, CallError> {
-        let url = Url::parse(written).map_err(|error| {
-            let message = Message::new(&NOT_A_URL).with("reason", error);
-            CallError::invalid(vec![Violation::new("url", message)])
-        })?;
+        let url = parse(written)?;
         let answer = self.fetch(&url, context).await?;
-        if let Some(error) = status::error(&answer, &NO_ACCESS, Timestamp::now()) {
+        if let Some(error) = status::error(&answer, &NO_ACCESS) {
             return Err(error);
         }
         let shown = if answer.was_redirected { answer.url().to_string() } else { written.to_owned() };
@@ -97,6 +96,18 @@ impl UrlReader {
     }
 }
 
+/// An address as browsers take one: spaces and letters of every language may stand in it.
+fn parse(written: &str) -> Result<Url, CallError> {
+    Url::parse(written).map_err(|error| {
+        let message = if error == ParseError::RelativeUrlWithoutBase {
+            Message::new(&NO_SCHEME)
+        } else {
+            Message::new(&NOT_A_URL).with("reason", error)
+        };
+        CallError::invalid(vec![Violation::new("url", message)])
+    })
+}
+
 /// Reads an answer on a thread of its own, so that others need not wait for it.
 async fn read_page(answer: Answer, context: &CallContext) -> Result<Page, CallError> {
     // The call keeps its place for as long as anyone works on it.
@@ -127,11 +138,12 @@ impl Builtin for UrlReader {
             Some(Title::Localized { en: "Web page reader".to_owned(), zh: "网页读取".to_owned() });
         spec.icon = Some("link".to_owned());
         spec.category = Some("data".to_owned());
+        // No format: `uri` would refuse addresses that every browser takes.
         spec.input_schema = Some(json!({
             "type": "object",
             "properties": {
                 "url": {
-                    "type": "string", "format": "uri",
+                    "type": "string",
                     "description": "The address of the page, with http:// or https://",
                 },
                 "maxLength": {
@@ -167,7 +179,7 @@ impl Builtin for UrlReader {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
-        let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
+        let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default().trim();
         // An integer may be written as 300.0.
         let most = arguments.get("maxLength").and_then(Value::as_f64);
         let most = most.map_or(DEFAULT_LENGTH, |most| most as usize);

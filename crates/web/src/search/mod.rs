@@ -16,7 +16,6 @@ use haft_core::{
     ToolOutput, ToolSpec,
 };
 use haft_egress::{Answer, Egress, Limits, Policy};
-use jiff::Timestamp;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -114,7 +113,7 @@ impl WebSearch {
         // The engine ends every attempt in its time.
         let limits = Limits { deadline: None, bytes: MOST_BYTES };
         let answer = self.egress.send(Policy::Operator, request, limits).await?;
-        if let Some(error) = status::error(&answer, provider.failed(), Timestamp::now()) {
+        if let Some(error) = status::error(&answer, provider.failed()) {
             return Err(self.with_body(error, &answer));
         }
         let read = serde_json::from_slice::<Value>(&answer.body).ok();

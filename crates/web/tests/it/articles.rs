@@ -1,6 +1,6 @@
-//! Pages as they are on the web: the article stays, with its headings, links and code; all around it goes.
+//! Pages made up to test one thing each: links, code, lazy images, forgotten end tags. Real ones are in `sites`.
 
-use crate::support::{Made, read, serving};
+use crate::support::{Made, read, read_as, serving};
 
 const NEWS: &str = include_str!("../pages/news.html");
 const DOCS: &str = include_str!("../pages/docs.html");
@@ -103,4 +103,29 @@ async fn a_blog_post() {
             "data:image/gif",
         ],
     );
+}
+
+#[tokio::test]
+async fn a_section_that_nobody_ended_takes_no_article_with_it() {
+    let footer = "<footer class=\"site-footer\">";
+    let page = NEWS.replace(footer, &format!("{footer}<nav><a href=\"/map\">Site map</a></nav>"));
+    let no_nav = page.replacen("</nav>", "", 1);
+    let no_header = no_nav.replace("</header>", "");
+    for (case, page) in [
+        ("well-formed", page.clone()),
+        ("nav", no_nav),
+        ("nav and header", no_header.clone()),
+        ("nav and header before an article", no_header.replace("<main>", "").replace("</main>", "")),
+        ("aside", page.replace("</aside>", "")),
+        ("aside before the main text", page.replace("<main>", "<aside><p>Most read</p><main>")),
+        ("footer before the main text", page.replace("<main>", "<footer><p>Most read</p><main>")),
+    ] {
+        let made = read_as("text/html", page).await;
+        assert!(made.text("title", case).starts_with("Harbour town raises"), "{case}");
+        check(
+            &made,
+            &["Port Ellery began work on Monday", "The work is to be finished by the autumn of 2028."],
+            &["Sport", "Site map", "Most read", "All rights reserved"],
+        );
+    }
 }

@@ -1,13 +1,16 @@
 //! Pages that mean harm, and addresses that no page may have: bounded time, bounded memory, no way in.
 
+use std::time::{Duration, Instant};
+
 use haft_egress::Egress;
-use haft_engine::{ErrorKind, Locale};
+use haft_engine::{CallOptions, ErrorKind, Locale};
 use haft_testkit::Upstream;
 use haft_web::SearchProviders;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
-use crate::support::{call, read, read_as, serving, tools, tools_over};
+use crate::support::{call, call_with, read, read_as, serving, tools, tools_over};
 
 const WORDS: &str = "These are the words that somebody came for, and they are there in spite of it all.";
 
@@ -38,6 +41,13 @@ async fn pages_that_would_fill_memory_or_stack_are_read() {
             format!("{distinct}<table><td>{}</table></div>{WORDS}", "</b>".repeat(2_000)),
         ),
         ("attributes without end", format!("<div {}>{WORDS}</div>", "a=b ".repeat(200_000))),
+        ("a million menus without end", nested("<nav>", 1_000_000)),
+        ("sections without end", nested("<header><aside><footer>", 100_000)),
+        ("a menu in every item", format!("<p>{WORDS}</p>{}", "<li><nav>x".repeat(100_000))),
+        (
+            "menus that end with what they are in",
+            format!("<p>{WORDS}</p>{}", "<div><nav></div>".repeat(10_000)),
+        ),
         ("end tags only", format!("{}{WORDS}", "</div></p></table>".repeat(50_000))),
         ("scripts without end", nested("<script><svg><title>", 50_000)),
         ("comments without end tags", format!("<p>{WORDS}</p>{}", "<!--".repeat(100_000))),
@@ -69,6 +79,13 @@ async fn entities_are_only_characters() {
     let made = read_as("text/html", flood).await;
     assert!(made.text("content", "a flood").starts_with("&&&&"), "a flood");
     assert_eq!(made.data("a flood")["truncated"], true);
+    let head = "&amp;".repeat(200_000);
+    let head = format!("<title>{head}</title><meta name=description content='{head}'><p>Words.</p>");
+    let made = read_as("text/html", head).await;
+    for (text, most) in [("title", 300), ("description", 1_000), ("content", 300)] {
+        let length = made.text(text, "a flood in the head").chars().count();
+        assert!((1..=most).contains(&length), "{text}: {length} characters");
+    }
     // There are no definitions in HTML, so that nothing can be expanded.
     let bomb =
         "<!DOCTYPE html [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'>]><p>Laughs &b; and no more than that.</p>";
@@ -84,20 +101,40 @@ async fn an_answer_has_an_end() {
     let too_large = (ErrorKind::ResponseTooLarge, format!("Response too large: limit {limit} bytes"));
     assert_eq!(read_as("text/html", vec![b'a'; limit + 1]).await.failed("a byte too much"), too_large);
     let endless = Upstream::raw(|mut stream| async move {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let Ok(byte) = stream.read_u8().await else { return };
-            head.push(byte);
-        }
-        let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n";
-        let mut written = stream.write_all(head).await;
         let more = "<p>more and more</p>".repeat(1_000);
+        let mut written = begin_page(&mut stream).await;
         while written.is_ok() {
             written = stream.write_all(more.as_bytes()).await;
         }
     })
     .await;
     assert_eq!(read(&endless.url("/")).await.failed("endless"), too_large);
+}
+
+/// Answers a request with the beginning of a page, whose end is when the connection ends.
+async fn begin_page(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        request.push(stream.read_u8().await?);
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<p>").await
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_page_without_end() {
+    let silent = Upstream::raw(|mut stream| async move {
+        if begin_page(&mut stream).await.is_ok() {
+            std::future::pending().await
+        }
+    })
+    .await;
+    let started = Instant::now();
+    let options = CallOptions::default().timeout_ms(300);
+    let arguments = json!({"url": silent.url("/")});
+    let tools = tools(SearchProviders::default());
+    let (kind, said) = call_with(&tools, "url_reader", arguments, Locale::En, options).await.failed("silent");
+    assert_eq!(kind, ErrorKind::Timeout, "{said}");
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
 #[tokio::test]

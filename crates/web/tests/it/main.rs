@@ -6,6 +6,7 @@ mod hostile;
 mod pages;
 mod search;
 mod search_failures;
+mod sites;
 mod support;
 
 #[test]

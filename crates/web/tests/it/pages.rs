@@ -152,11 +152,8 @@ async fn what_is_sent_says_what_is_wanted() {
     let server = serving(200, &[("content-type", "text/plain")], "x").await;
     let tools = tools(SearchProviders::default());
     for locale in [Locale::En, Locale::Zh] {
-        let made = call(&tools, "url_reader", json!({"url": server.url("/a b?q=中#part")}), locale).await;
-        // By the schema's format a URL is encoded.
-        assert_eq!(made.failed("not encoded").0, ErrorKind::Validation);
-        let url = server.url("/a%20b?q=%E4%B8%AD#part");
-        call(&tools, "url_reader", json!({"url": url}), locale).await.data("encoded");
+        let arguments = json!({"url": server.url("/a%20b?q=%E4%B8%AD#part")});
+        call(&tools, "url_reader", arguments, locale).await.data("a page");
     }
     let seen = server.seen();
     let languages: Vec<_> = seen.iter().map(|seen| seen.header("accept-language")).collect();
@@ -165,6 +162,45 @@ async fn what_is_sent_says_what_is_wanted() {
         assert_eq!((request.method.as_str(), request.target.as_str()), ("GET", "/a%20b?q=%E4%B8%AD"));
         let accept = request.header("accept");
         assert_eq!(accept, Some("text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8"));
+    }
+}
+
+#[tokio::test]
+async fn an_address_is_taken_as_browsers_take_it() {
+    let server = serving(200, &[("content-type", "text/plain")], "x").await;
+    for (written, target) in [
+        ("/wiki/北京", "/wiki/%E5%8C%97%E4%BA%AC"),
+        ("/wiki/%E5%8C%97%E4%BA%AC", "/wiki/%E5%8C%97%E4%BA%AC"),
+        ("/ü b?q=中 文&r=1#部分", "/%C3%BC%20b?q=%E4%B8%AD%20%E6%96%87&r=1"),
+        ("/a/../b\\c", "/b/c"),
+    ] {
+        let url = server.url(written);
+        let made = read(&format!(" {url}\n")).await;
+        assert_eq!(made.text("url", written), url);
+        assert_eq!(server.seen().pop().expect("a request").target, target, "{written}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_address_is_refused_in_both_languages() {
+    let tools = tools(SearchProviders::default());
+    let no_scheme = ("it must begin with http:// or https://", "必须以 http:// 或 https:// 开头");
+    for (url, (english, chinese)) in [
+        ("not a url", no_scheme),
+        ("example.com/a", no_scheme),
+        ("//example.com/a", no_scheme),
+        ("北京", no_scheme),
+        ("", no_scheme),
+        ("http://", ("empty host", "empty host")),
+        ("https://example.com:99999/", ("invalid port number", "invalid port number")),
+    ] {
+        for (locale, words) in [
+            (Locale::En, format!("Invalid inputs: url: is not a URL: {english}")),
+            (Locale::Zh, format!("Invalid inputs: url: 不是有效的 URL: {chinese}")),
+        ] {
+            let failed = call(&tools, "url_reader", json!({"url": url}), locale).await.failed(url);
+            assert_eq!(failed, (ErrorKind::Validation, words), "{url}");
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::support::{call, tools};
+use crate::support::{Made, bound, call, call_with, tools};
 
 pub(crate) const TAVILY_KEY: &str = "tvly-a1b2c3d4e5f6";
 pub(crate) const BRAVE_KEY: &str = "BSA-z9y8x7w6v5u4";
@@ -62,8 +62,14 @@ fn providers(seen: &Seen) -> Response<Vec<u8>> {
     }
 }
 
-async fn search(tools: &ToolService, arguments: Value) -> crate::support::Made {
+async fn search(tools: &ToolService, arguments: Value) -> Made {
     call(tools, "web_search", arguments, Locale::En).await
+}
+
+/// A search of an agent whose binding chooses a provider.
+pub(crate) async fn search_by(provider: &str, tools: &ToolService, arguments: Value, locale: Locale) -> Made {
+    let options = bound(&json!({"$fixed": {"provider": provider}}));
+    call_with(tools, "web_search", arguments, locale, options).await
 }
 
 /// What the first so many of the results become.
@@ -82,8 +88,8 @@ async fn every_provider_is_asked_in_its_own_way_and_answers_alike() {
         ("brave", "/res/v1/web/search?q=rust+%26+%E7%BD%91%E9%A1%B5+100%25&count=3"),
     ] {
         let query = "rust & 网页 100%";
-        let arguments = json!({"query": query, "maxResults": 3, "provider": provider});
-        let made = search(&tools, arguments).await;
+        let arguments = json!({"query": query, "maxResults": 3});
+        let made = search_by(provider, &tools, arguments, Locale::En).await;
         assert_eq!(made.data(provider), &expected(query, 3), "{provider}");
         let seen = server.seen().pop().expect("a request");
         assert_eq!(seen.target, target, "{provider}");
@@ -118,6 +124,23 @@ async fn the_first_that_is_configured_is_asked() {
         let made = search(&tools(configured), json!({"query": "x"})).await;
         assert_eq!(made.data(case), &expected("x", 5), "{case}");
         assert_eq!(server.seen().pop().expect("a request").target, path, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_binding_chooses_the_provider() {
+    let server = Upstream::start(providers).await;
+    let tools = tools(all(&server));
+    let brave = "/res/v1/web/search?q=x&count=2";
+    for tool_config in [
+        json!({"maxResults": 2, "provider": "brave"}),
+        json!({"$fixed": {"provider": "brave", "maxResults": 2}}),
+    ] {
+        let case = tool_config.to_string();
+        let made =
+            call_with(&tools, "web_search", json!({"query": "x"}), Locale::En, bound(&tool_config)).await;
+        assert_eq!(made.data(&case), &expected("x", 2), "{case}");
+        assert_eq!(server.seen().pop().expect("a request").target, brave, "{case}");
     }
 }
 
@@ -162,7 +185,7 @@ async fn what_is_missing_in_a_result_is_empty_and_tags_are_taken_out() {
         ("brave", json!({"web": {"results": odd("description")}})),
     ] {
         let server = Upstream::start(move |_| json_reply(200, &answer)).await;
-        let made = search(&tools(all(&server)), json!({"query": "x", "provider": provider})).await;
+        let made = search_by(provider, &tools(all(&server)), json!({"query": "x"}), Locale::En).await;
         let expected = json!({"query": "x", "results": [one, empty, empty], "count": 3});
         assert_eq!(made.data(provider), &expected, "{provider}");
     }
@@ -186,7 +209,7 @@ async fn nothing_found_is_an_answer() {
         ("brave", json!({"type": "search", "query": {"original": "x"}})),
     ] {
         let server = Upstream::start(move |_| json_reply(200, &answer)).await;
-        let made = search(&tools(all(&server)), json!({"query": "x", "provider": provider})).await;
+        let made = search_by(provider, &tools(all(&server)), json!({"query": "x"}), Locale::En).await;
         assert_eq!(made.data(provider), &expected("x", 0), "{provider}");
     }
 }

@@ -7,7 +7,7 @@ use http::Response;
 use secrecy::SecretString;
 use serde_json::json;
 
-use crate::search::{BRAVE_KEY, TAVILY_KEY, all, searxng, tavily};
+use crate::search::{BRAVE_KEY, TAVILY_KEY, all, search_by, searxng, tavily};
 use crate::support::{call, serving, tools};
 
 const NO_TAVILY: &str =
@@ -19,25 +19,29 @@ async fn without_a_provider_it_says_what_to_configure() {
     let none = SearchProviders::default();
     let only_searxng = SearchProviders { searxng: Some(searxng(&server)), ..SearchProviders::default() };
     let only_tavily = SearchProviders { tavily: Some(tavily(&server)), ..SearchProviders::default() };
-    for (configured, arguments, words) in [
-        (none.clone(), json!({"query": "x"}), NO_TAVILY),
-        (none, json!({"query": "x", "provider": "tavily"}), NO_TAVILY),
-        (only_searxng, json!({"query": "x", "provider": "tavily"}), NO_TAVILY),
+    for (configured, provider, words) in [
+        (none.clone(), None, NO_TAVILY),
+        (none, Some("tavily"), NO_TAVILY),
+        (only_searxng, Some("tavily"), NO_TAVILY),
         (
             only_tavily.clone(),
-            json!({"query": "x", "provider": "searxng"}),
+            Some("searxng"),
             "SearXNG not configured. Please add SEARXNG_URL to your environment variables.",
         ),
         (
             only_tavily,
-            json!({"query": "x", "provider": "brave"}),
+            Some("brave"),
             "Brave API key not configured. Please add BRAVE_API_KEY to your environment variables.",
         ),
     ] {
         let tools = tools(configured);
         for locale in [Locale::En, Locale::Zh] {
-            let failed = call(&tools, "web_search", arguments.clone(), locale).await.failed(words);
-            assert_eq!(failed, (ErrorKind::Execution, words.to_owned()));
+            let arguments = json!({"query": "x"});
+            let made = match provider {
+                Some(provider) => search_by(provider, &tools, arguments, locale).await,
+                None => call(&tools, "web_search", arguments, locale).await,
+            };
+            assert_eq!(made.failed(words), (ErrorKind::Execution, words.to_owned()));
         }
     }
     assert!(server.seen().is_empty());
@@ -56,18 +60,20 @@ async fn a_status_is_an_error_of_its_kind() {
     ] {
         let headers = [("content-type", "application/json"), ("retry-after", "2")];
         let server = serving(status, &headers, r#"{"detail": "no"}"#).await;
-        let tools = tools(all(&server));
-        for (provider, prefix) in
-            [("tavily", "Tavily API error"), ("searxng", "SearXNG error"), ("brave", "Brave API error")]
-        {
-            let arguments = json!({"query": "x", "provider": provider});
-            let made = call(&tools, "web_search", arguments, Locale::En).await;
-            assert_eq!(made.failed(provider), (kind, format!("{prefix}: {words}")));
-            let details = made.details(provider);
-            assert_eq!(details["status"], status, "{provider} {words}");
-            assert_eq!(details["body"], r#"{"detail": "no"}"#, "{provider} {words}");
-            let waits = matches!(status, 429 | 500 | 503);
-            assert_eq!(details.get("retryAfterMs"), waits.then_some(&json!(2000)), "{provider} {words}");
+        for locale in [Locale::En, Locale::Zh] {
+            // An engine for each language: its circuit opens after five failures.
+            let tools = tools(all(&server));
+            for (provider, prefix) in
+                [("tavily", "Tavily API error"), ("searxng", "SearXNG error"), ("brave", "Brave API error")]
+            {
+                let made = search_by(provider, &tools, json!({"query": "x"}), locale).await;
+                assert_eq!(made.failed(provider), (kind, format!("{prefix}: {words}")));
+                let details = made.details(provider);
+                assert_eq!(details["status"], status, "{provider} {words}");
+                assert_eq!(details["body"], r#"{"detail": "no"}"#, "{provider} {words}");
+                let waits = matches!(status, 429 | 500 | 503);
+                assert_eq!(details.get("retryAfterMs"), waits.then_some(&json!(2000)), "{provider} {words}");
+            }
         }
     }
 }
@@ -93,11 +99,11 @@ async fn what_is_no_list_of_results_is_said_to_be_none() {
         let server = serving(200, &[("content-type", "application/json")], body).await;
         let tools = tools(all(&server));
         for (provider, name) in [("tavily", "Tavily"), ("searxng", "SearXNG"), ("brave", "Brave")] {
-            let arguments = json!({"query": "x", "provider": provider});
-            let english = call(&tools, "web_search", arguments.clone(), Locale::En).await.failed(&case);
+            let arguments = json!({"query": "x"});
+            let english = search_by(provider, &tools, arguments.clone(), Locale::En).await.failed(&case);
             let words = format!("{name} answered something that is not a list of results");
             assert_eq!(english, (ErrorKind::Execution, words), "{case}");
-            let chinese = call(&tools, "web_search", arguments, Locale::Zh).await.failed(&case);
+            let chinese = search_by(provider, &tools, arguments, Locale::Zh).await.failed(&case);
             assert_eq!(chinese.1, format!("{name} 返回的内容不是结果列表"), "{case}");
         }
     }
@@ -127,8 +133,7 @@ async fn keys_are_never_shown() {
     let tools = tools(all(&server));
     for provider in ["tavily", "searxng", "brave"] {
         for query in ["x", "fail"] {
-            let arguments = json!({"query": query, "provider": provider});
-            let shown = call(&tools, "web_search", arguments, Locale::En).await.shown();
+            let shown = search_by(provider, &tools, json!({"query": query}), Locale::En).await.shown();
             assert!(!shown.contains(TAVILY_KEY) && !shown.contains(BRAVE_KEY), "{provider} {query}: {shown}");
             assert!(shown.contains("***"), "{provider} {query}: nothing was masked in {shown}");
         }

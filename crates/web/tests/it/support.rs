@@ -1,9 +1,12 @@
 //! What the tests share: both tools in an engine, servers with one page, and what a call made of them.
 
+use std::sync::Arc;
+
 use haft_core::builtin::BuiltinKind;
 use haft_egress::Egress;
 use haft_engine::{
-    CallOptions, CallRequest, Caller, ErrorKind, Locale, Source, SpaceId, ToolExecutionResult, ToolService,
+    Binding, CallOptions, CallRequest, Caller, ErrorKind, Locale, Source, SpaceId, ToolConfig,
+    ToolExecutionResult, ToolService,
 };
 use haft_testkit::{Upstream, reply};
 use haft_web::SearchProviders;
@@ -25,11 +28,28 @@ pub(crate) fn tools(providers: SearchProviders) -> ToolService {
 
 /// One attempt of one call.
 pub(crate) async fn call(tools: &ToolService, tool: &str, arguments: Value, locale: Locale) -> Made {
+    call_with(tools, tool, arguments, locale, CallOptions::default()).await
+}
+
+/// One attempt of one call, made in some way.
+pub(crate) async fn call_with(
+    tools: &ToolService,
+    tool: &str,
+    arguments: Value,
+    locale: Locale,
+    options: CallOptions,
+) -> Made {
     let caller =
         Caller { space: SpaceId::from(uuid::Uuid::nil()), user: None, source: Source::Library, locale };
-    let options = CallOptions::default().retries(0);
-    let request = CallRequest { tool: tool.to_owned(), arguments, options };
+    let request = CallRequest { tool: tool.to_owned(), arguments, options: options.retries(0) };
     Made { result: tools.call(&caller, request).await.expect("the engine itself works"), locale }
+}
+
+/// The way of an agent whose binding has this configuration.
+pub(crate) fn bound(tool_config: &Value) -> CallOptions {
+    let fields = tool_config.as_object().cloned().expect("an object");
+    let tool_config = ToolConfig::parse(fields).expect("a configuration");
+    CallOptions::default().binding(Arc::new(Binding { tool_config, policy: None }))
 }
 
 /// Reads a page, in English.

@@ -5,7 +5,7 @@ use std::str::Chars;
 
 use haft_core::Message;
 
-use super::shell::UNCLOSED;
+use super::shell::{Command, UNCLOSED};
 
 /// Whether a text is meant for the Windows command line.
 pub(super) fn is_meant(text: &str) -> bool {
@@ -18,8 +18,8 @@ pub(super) fn is_meant(text: &str) -> bool {
     has_line_end || text.contains(" ^\"")
 }
 
-/// The words of each command.
-pub(super) fn commands(text: &str) -> Result<Vec<Vec<String>>, Message> {
+/// The commands of a text.
+pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
     let text = without_carets(text);
     let mut rest = text.chars().peekable();
     let (mut commands, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
@@ -51,8 +51,8 @@ pub(super) fn commands(text: &str) -> Result<Vec<Vec<String>>, Message> {
     }
     words.extend(word.filter(|_| !is_piped));
     commands.push(words);
-    commands.retain(|words| !words.is_empty());
-    Ok(commands)
+    let command = |words: Vec<String>| Command { words, input: None };
+    Ok(commands.into_iter().filter(|words| !words.is_empty()).map(command).collect())
 }
 
 /// Browsers double every backslash and put one before each quote.

@@ -10,6 +10,9 @@ pub(super) enum Known {
     /// It says how curl works or where the answer goes.
     Ignored,
     IgnoredValue,
+    /// It says how the request goes out, which a tool cannot choose.
+    Noted,
+    NotedValue,
     /// A tool cannot do what it says.
     Refused,
     RefusedValue,
@@ -22,10 +25,12 @@ pub(super) fn known(option: &str) -> Option<Known> {
         (FLAGS, Known::Flag),
         (IGNORED, Known::Ignored),
         (IGNORED_VALUES, Known::IgnoredValue),
+        (NOTED, Known::Noted),
+        (NOTED_VALUES, Known::NotedValue),
         (REFUSED, Known::Refused),
         (REFUSED_VALUES, Known::RefusedValue),
     ];
-    let positive = option.strip_prefix("no-").filter(|name| IGNORED.contains(name));
+    let positive = option.strip_prefix("no-").filter(|name| IGNORED.contains(name) || NOTED.contains(name));
     let found = lists.iter().find(|(names, _)| names.contains(&option)).map(|(_, known)| *known);
     found.or(positive.map(|_| Known::Ignored))
 }
@@ -129,7 +134,6 @@ const IGNORED: &[&str] = &[
     "http2-prior-knowledge",
     "http3",
     "include",
-    "insecure",
     "ipv4",
     "ipv6",
     "junk-session-cookies",
@@ -163,16 +167,12 @@ const IGNORED: &[&str] = &[
 ];
 
 const IGNORED_VALUES: &[&str] = &[
-    "cacert",
-    "capath",
     "ciphers",
     "connect-timeout",
-    "continue-at",
     "cookie-jar",
     "dns-servers",
     "dump-header",
     "expect100-timeout",
-    "interface",
     "keepalive-time",
     "limit-rate",
     "max-filesize",
@@ -183,8 +183,6 @@ const IGNORED_VALUES: &[&str] = &[
     "proto",
     "proto-default",
     "proto-redir",
-    "proxy",
-    "proxy-user",
     "retry-delay",
     "retry-max-time",
     "speed-limit",
@@ -195,6 +193,10 @@ const IGNORED_VALUES: &[&str] = &[
     "trace-ascii",
     "write-out",
 ];
+
+const NOTED: &[&str] = &["insecure"];
+
+const NOTED_VALUES: &[&str] = &["cacert", "capath", "continue-at", "interface", "proxy", "proxy-user"];
 
 const REFUSED: &[&str] = &["append", "digest", "negotiate", "netrc", "next", "ntlm", "sslv2", "sslv3"];
 

@@ -4,16 +4,23 @@
 
 mod ansi_c;
 mod cmd;
+mod heredoc;
 mod known;
 mod options;
 mod shell;
+
+use std::collections::HashMap;
+use std::iter::Peekable;
+use std::rc::Rc;
+use std::vec::IntoIter;
 
 use haft_core::error::ROOT;
 use haft_core::{Message, Template, Violation};
 
 use self::options::Options;
+use self::shell::Command;
 use super::Imported;
-use super::example::{Importer, clean, has_marks};
+use super::example::{Example, Importer, Source, clean, has_marks};
 
 haft_core::templates! {
     NO_COMMAND = "import.curl.noCommand",
@@ -25,7 +32,13 @@ haft_core::templates! {
     POWERSHELL = "import.curl.powershell",
         "this is written for PowerShell; copy the request as cURL for bash or cmd instead",
         "这是 PowerShell 写法；请改为复制 bash 或 cmd 格式的 cURL";
+    MORE_REFUSED = "import.curl.moreRefused",
+        "and {count} more things that cannot be in a tool",
+        "另有 {count} 处无法用于工具";
 }
+
+/// So many refusals are told one by one.
+const MOST_REFUSED: usize = 100;
 
 /// How a command shall be read.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +46,8 @@ pub struct CurlOptions {
     /// What the tool is called; method and path say it otherwise.
     pub name: Option<String>,
     pub description: Option<String>,
+    /// Of several commands only these: a tool's name or `METHOD /path`. Empty: all.
+    pub only: Vec<String>,
 }
 
 /// Turns commands into tools, one for each, or says why one of them cannot be a tool.
@@ -43,25 +58,26 @@ pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violat
         return Err(wrong(Message::new(&POWERSHELL)));
     }
     let commands = if cmd::is_meant(&text) { cmd::commands(&text) } else { shell::commands(&text) };
-    let mut importer = Importer::new(None);
-    let mut values: Vec<(String, String)> = Vec::new();
+    let source = Source { from: "curl", document: None, prefix: None, only: &options.only };
+    let mut importer = Importer::new(source);
+    let mut values = Rc::<HashMap<String, String>>::default();
     let mut refused: Vec<(usize, Message)> = Vec::new();
     let mut count = 0_usize;
-    for words in commands.map_err(wrong)? {
+    for Command { words, input } in commands.map_err(wrong)? {
         let mut words = words.into_iter().peekable();
+        while words.next_if(|word| is_prompt(word)).is_some() {}
         assign(&mut words, &mut values);
+        words.next_if(|word| word == "sudo");
         let Some(program) = words.next() else { continue };
         if !is_curl(&program) {
             let shown: String = program.chars().take(40).collect();
             importer.skip(shown, Message::new(&NOT_CURL));
             continue;
         }
-        let example =
-            Options::read(words).and_then(|options| options.into_example().map_err(|why| vec![why]));
-        let added = example.and_then(|mut example| {
+        let added = example(words, input).and_then(|mut example| {
             example.name = options.name.clone();
             example.description = options.description.clone();
-            example.values = values.clone();
+            example.shared_values = Rc::clone(&values);
             importer.add(&example).map_err(|why| vec![why])
         });
         if let Err(reasons) = added {
@@ -76,21 +92,32 @@ pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violat
         return Ok(importer.finish());
     }
     let place = |at: usize| if count == 1 { ROOT.to_owned() } else { at.to_string() };
-    Err(refused.into_iter().map(|(at, reason)| Violation::new(place(at), reason)).collect())
+    let more = refused.len().saturating_sub(MOST_REFUSED);
+    refused.truncate(MOST_REFUSED);
+    let mut violations: Vec<Violation> =
+        refused.into_iter().map(|(at, reason)| Violation::new(place(at), reason)).collect();
+    if more > 0 {
+        violations.push(Violation::new(ROOT, Message::new(&MORE_REFUSED).with("count", more)));
+    }
+    Err(violations)
 }
 
 /// Every message about commands.
 pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, options::TEMPLATES, shell::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, heredoc::TEMPLATES, options::TEMPLATES, shell::TEMPLATES].into_iter().flatten().copied()
+}
+
+/// The request of one command, or all that is wrong with it.
+fn example(words: impl Iterator<Item = String>, input: Option<String>) -> Result<Example, Vec<Message>> {
+    Options::read(words, input)?.into_example().map_err(|why| vec![why])
 }
 
 /// Takes `NAME=value` before a command, and after `export`.
-fn assign(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>, values: &mut Vec<(String, String)>) {
+fn assign(words: &mut Peekable<IntoIter<String>>, values: &mut Rc<HashMap<String, String>>) {
     words.next_if(|word| word == "export");
     while let Some(word) = words.next_if(|word| assignment(word).is_some()) {
         if let Some((name, value)) = assignment(&word).filter(|(_, value)| !has_marks(value)) {
-            values.retain(|(known, _)| known != name);
-            values.push((name.to_owned(), value.to_owned()));
+            Rc::make_mut(values).insert(name.to_owned(), value.to_owned());
         }
     }
 }
@@ -102,6 +129,12 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
     word.split_once('=').filter(|(name, _)| is_name(name))
+}
+
+/// Whether a word is what a shell shows before a command: `%`, `$`, `user@host:~$`.
+fn is_prompt(word: &str) -> bool {
+    let before = word.strip_suffix(['$', '%', '#']);
+    before.is_some_and(|before| before.is_empty() || before.contains('@'))
 }
 
 fn is_curl(program: &str) -> bool {

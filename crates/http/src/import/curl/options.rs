@@ -4,7 +4,8 @@ use haft_core::Message;
 
 use super::known::{Known, known, long};
 use crate::import::example::{
-    Address, Body, Content, Credentials, Example, FORM, Part, has_marks, is_browser_noise, pairs,
+    Address, Body, Content, Credentials, Example, FORM, Part, has_marks, is_browser_noise, mark_variable,
+    pairs, written_path,
 };
 use crate::query::encode;
 
@@ -15,6 +16,9 @@ haft_core::templates! {
     REFUSED_OPTION = "import.curl.refusedOption",
         "a tool cannot do what the option {option} says",
         "工具无法实现选项 {option}";
+    NOTED_OPTION = "import.curl.notedOption",
+        "the option {option} was left out: a tool cannot choose that",
+        "已去掉选项 {option}：工具无法指定";
     NO_VALUE = "import.curl.noValue",
         "the option {option} has no value behind it",
         "选项 {option} 后面缺少值";
@@ -28,8 +32,8 @@ haft_core::templates! {
         "the option {option} must be followed by a field, written name=value",
         "选项 {option} 后面必须是形如 name=value 的字段";
     GLOB = "import.curl.glob",
-        "the URL holds braces or a range, which stand for several URLs; write one URL, with $NAME for what changes",
-        "URL 含有花括号或范围，代表多个 URL；请只写一个 URL，可变部分写成 $NAME";
+        "the URL holds a list or a range, which stands for several URLs; write one URL, with $NAME for what changes",
+        "URL 含有列表或范围，代表多个 URL；请只写一个 URL，可变部分写成 $NAME";
     NO_URL = "import.curl.noUrl",
         "the command names no URL",
         "命令中没有 URL";
@@ -58,14 +62,28 @@ pub(super) struct Options {
     is_get: bool,
     is_head: bool,
     is_json: bool,
-    takes_braces: bool,
+    globs: Globs,
+    /// What stands behind the command for it to read.
+    input: Option<String>,
+    notes: Vec<Message>,
     refusals: Vec<Message>,
+}
+
+/// Whether braces and brackets of a URL mean several URLs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Globs {
+    #[default]
+    On,
+    Off,
 }
 
 impl Options {
     /// Reads what stands behind `curl`, or says all that is wrong with it.
-    pub(super) fn read(mut words: impl Iterator<Item = String>) -> Result<Self, Vec<Message>> {
-        let mut options = Self::default();
+    pub(super) fn read(
+        mut words: impl Iterator<Item = String>,
+        input: Option<String>,
+    ) -> Result<Self, Vec<Message>> {
+        let mut options = Self { input, ..Self::default() };
         while let Some(word) = words.next() {
             match (word.strip_prefix("--"), word.strip_prefix('-')) {
                 (Some(""), _) => options.urls.extend(words.by_ref()),
@@ -106,13 +124,18 @@ impl Options {
         match (kind, value) {
             (None, _) => self.refuse(Message::new(&UNKNOWN_OPTION), shown),
             (Some(Known::Ignored | Known::IgnoredValue), _) => {}
+            (Some(Known::Noted | Known::NotedValue), _) => {
+                self.notes.push(Message::new(&NOTED_OPTION).with("option", shown));
+            }
             (Some(Known::Refused | Known::RefusedValue), _) => {
                 self.refuse(Message::new(&REFUSED_OPTION), shown);
             }
             (Some(Known::Flag), _) => {
                 self.is_get |= option == "get";
                 self.is_head |= option == "head";
-                self.takes_braces |= option == "globoff";
+                if option == "globoff" {
+                    self.globs = Globs::Off;
+                }
             }
             (Some(Known::Value), Some(value)) => self.set(option, shown, &value),
             (Some(Known::Value), None) => self.refuse(Message::new(&NO_VALUE), shown),
@@ -129,13 +152,9 @@ impl Options {
             "request" => self.method = Some(value.to_ascii_uppercase()),
             "header" => self.header(shown, value),
             "data" | "data-ascii" | "data-binary" | "json" if value.starts_with('@') => {
-                self.refuse(Message::new(&FROM_FILE), shown);
+                self.data_from(option, shown, value);
             }
-            "data" | "data-ascii" | "data-binary" | "data-raw" => self.push_data(value, "&"),
-            "json" => {
-                self.is_json = true;
-                self.push_data(value, "");
-            }
+            "data" | "data-ascii" | "data-binary" | "data-raw" | "json" => self.add_data(option, value),
             "data-urlencode" => match urlencoded(value) {
                 Some(encoded) => self.push_data(&encoded, "&"),
                 None => self.refuse(Message::new(&FROM_FILE), shown),
@@ -167,6 +186,23 @@ impl Options {
             "max-time" => self.timeout = milliseconds(value),
             "retry" => self.retry_count = value.parse::<u64>().ok().map(|count| count.min(MOST_RETRIES)),
             _ => {}
+        }
+    }
+
+    fn add_data(&mut self, option: &str, text: &str) {
+        self.is_json |= option == "json";
+        self.push_data(text, if option == "json" { "" } else { "&" });
+    }
+
+    /// Data from elsewhere: what stands behind the command is known.
+    fn data_from(&mut self, option: &str, shown: &str, place: &str) {
+        match self.input.take().filter(|_| place == "@-") {
+            // Line ends are kept only where nothing shall be changed.
+            Some(text) if option == "data" || option == "data-ascii" => {
+                self.add_data(option, &text.replace(['\r', '\n'], ""));
+            }
+            Some(text) => self.add_data(option, &text),
+            None => self.refuse(Message::new(&FROM_FILE), shown),
         }
     }
 
@@ -209,16 +245,25 @@ impl Options {
         let end = written.match_indices(';').map(|(at, _)| at).find(starts).unwrap_or(written.len());
         let (content, more) = written.split_at(end);
         let attribute = |name: &str| more.split(';').find_map(|part| part.trim().strip_prefix(name));
-        let (media, content) = (attribute("type="), content.trim_matches('"'));
-        let content = match content.strip_prefix('@') {
-            Some(path) => {
-                let path = attribute("filename=").unwrap_or(path);
-                Content::file(path.trim_matches('"'), media)
+        let typed = attribute("type=").unwrap_or_default();
+        let (media, others) = typed.split_once(',').unwrap_or((typed, ""));
+        let (media, content) = (Some(media).filter(|media| !media.is_empty()), content.trim_matches('"'));
+        match (content.strip_prefix('@'), attribute("filename=")) {
+            (Some(_), Some(filename)) => {
+                self.push_part(name, Content::file(filename.trim_matches('"'), media));
             }
-            None if content.starts_with('<') => Content::Elsewhere,
-            None => Content::of_text(content, media),
-        };
-        self.push_part(name, content);
+            (Some(path), None) if path.starts_with('"') => {
+                self.push_part(name, Content::file(path.trim_matches('"'), media));
+            }
+            (Some(paths), None) => {
+                let others = others.split(',').filter(|path| !path.is_empty());
+                for path in paths.split(',').chain(others) {
+                    self.push_part(name, Content::file(path.trim(), media));
+                }
+            }
+            (None, _) if content.starts_with('<') => self.push_part(name, Content::Elsewhere),
+            (None, _) => self.push_part(name, Content::of_text(content, media)),
+        }
     }
 
     fn push_part(&mut self, name: &str, content: Content) {
@@ -232,8 +277,8 @@ impl Options {
             [url] => url,
             [_, _, ..] => return Err(Message::new(&MANY_URLS)),
         };
-        let url = if self.takes_braces { written.clone() } else { one_url(written)? };
-        let mut address = Address::parse(&url)?;
+        let mut address = Address::parse(&one_url(written, self.globs)?)?;
+        address.mark_named_segments();
         let sends = self.data.is_some() || !self.parts.is_empty();
         let method = match &self.method {
             Some(method) => method.as_str(),
@@ -245,6 +290,7 @@ impl Options {
             address.query.extend(pairs(text));
         }
         let mut example = Example::new(method, address);
+        example.written_paths.extend(written_path(written));
         example.headers = self.headers;
         if self.is_json {
             for name in ["Content-Type", "Accept"] {
@@ -264,14 +310,15 @@ impl Options {
         example.credentials = self.credentials;
         example.timeout = self.timeout;
         example.retry_count = self.retry_count;
+        example.notes = self.notes;
         Ok(example)
     }
 }
 
 fn takes_value(kind: Option<Known>) -> bool {
     match kind {
-        Some(Known::Value | Known::IgnoredValue | Known::RefusedValue) => true,
-        Some(Known::Flag | Known::Ignored | Known::Refused) | None => false,
+        Some(Known::Value | Known::IgnoredValue | Known::NotedValue | Known::RefusedValue) => true,
+        Some(Known::Flag | Known::Ignored | Known::Noted | Known::Refused) | None => false,
     }
 }
 
@@ -293,28 +340,50 @@ fn milliseconds(seconds: &str) -> Option<u64> {
 }
 
 /// A URL that stands for itself, with the backslashes taken out that browsers put before brackets.
-fn one_url(written: &str) -> Result<String, Message> {
+/// `{id}` and `<id>` are how documentation writes what changes.
+fn one_url(written: &str, globs: Globs) -> Result<String, Message> {
     let mut url = String::with_capacity(written.len());
     let mut rest = written.chars();
     while let Some(character) = rest.next() {
-        let next = rest.as_str().chars().next();
-        match (character, next) {
-            ('\\', Some(bracket @ ('[' | ']' | '{' | '}'))) => {
-                rest.next();
-                url.push(bracket);
-            }
-            ('{' | '}', _) => return Err(Message::new(&GLOB)),
-            ('[', _) if is_range(rest.as_str()) => return Err(Message::new(&GLOB)),
-            (other, _) => url.push(other),
+        let after = rest.as_str();
+        if let Some((name, behind)) = placeholder(character, after) {
+            url.push_str(&mark_variable(name));
+            rest = behind.chars();
+            continue;
+        }
+        match character {
+            '\\' if after.starts_with(['[', ']', '{', '}']) => url.extend(rest.next()),
+            '{' | '}' if globs == Globs::On => return Err(Message::new(&GLOB)),
+            '[' if globs == Globs::On && is_range(after) => return Err(Message::new(&GLOB)),
+            other => url.push(other),
         }
     }
     Ok(url)
 }
 
+/// The name in brackets that were just opened, and what stands behind them.
+fn placeholder(open: char, text: &str) -> Option<(&str, &str)> {
+    let (text, close) = match (open, text.strip_prefix('{')) {
+        ('<', _) => (text, ">"),
+        ('{', Some(inner)) => (inner, "}}"),
+        ('{', None) => (text, "}"),
+        _ => return None,
+    };
+    let text = text.trim_start();
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    let end = text.find(|character: char| !is_part(character))?;
+    let (name, behind) = (text.get(..end)?, text.get(end..)?);
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let behind = behind.trim_start().strip_prefix(close)?;
+    is_name.then_some((name, behind))
+}
+
 /// Whether brackets that were just opened hold a range such as `1-9`.
 fn is_range(rest: &str) -> bool {
-    let inside = rest.split_once(']').map(|(inside, _)| inside).unwrap_or_default();
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | ':');
+    let end = rest.find(|character: char| !is_part(character)).unwrap_or(rest.len());
+    let (inside, behind) = rest.split_at(end);
     let is_end = |end: &str| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let inside = inside.split_once(':').map_or(inside, |(range, _)| range);
-    inside.split_once('-').is_some_and(|(from, to)| is_end(from) && is_end(to))
+    behind.starts_with(']') && inside.split_once('-').is_some_and(|(from, to)| is_end(from) && is_end(to))
 }

@@ -8,7 +8,8 @@ use std::str::Chars;
 use haft_core::Message;
 
 use super::ansi_c;
-use crate::import::example::{MarkKind, mark};
+use super::heredoc::Heredoc;
+use crate::import::example::mark_variable;
 
 haft_core::templates! {
     UNCLOSED = "import.curl.unclosed",
@@ -22,24 +23,26 @@ haft_core::templates! {
         "引号外的 < 会从文件读取；请直接写出内容，或加上引号";
 }
 
-/// The words of each command.
-pub(super) fn commands(text: &str) -> Result<Vec<Vec<String>>, Message> {
-    let reader = Reader {
-        rest: text.chars().peekable(),
-        commands: Vec::new(),
-        words: Vec::new(),
-        word: None,
-        is_bare: true,
-        is_piped: false,
-        skips_word: false,
-    };
-    reader.read()
+/// The longest name that is taken for a placeholder.
+const LONGEST_NAME: usize = 64;
+
+/// One command: its words, and what stands behind it for it to read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) words: Vec<String>,
+    pub(super) input: Option<String>,
+}
+
+/// The commands of a text.
+pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
+    Reader::new(text).read()
 }
 
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
-    commands: Vec<Vec<String>>,
-    words: Vec<String>,
+    commands: Vec<Command>,
+    /// The one that is being read.
+    command: Command,
     word: Option<String>,
     /// Whether the word has no quotes so far.
     is_bare: bool,
@@ -47,18 +50,37 @@ struct Reader<'a> {
     is_piped: bool,
     /// The next word is the file of a redirection.
     skips_word: bool,
+    /// The next word is what the command reads.
+    takes_input: bool,
+    /// Texts that begin with the next line, each with the place of its command.
+    waiting: Vec<(usize, Heredoc)>,
 }
 
-impl Reader<'_> {
-    fn read(mut self) -> Result<Vec<Vec<String>>, Message> {
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            rest: text.chars().peekable(),
+            commands: Vec::new(),
+            command: Command::default(),
+            word: None,
+            is_bare: true,
+            is_piped: false,
+            skips_word: false,
+            takes_input: false,
+            waiting: Vec::new(),
+        }
+    }
+
+    fn read(mut self) -> Result<Vec<Command>, Message> {
         while let Some(character) = self.rest.next() {
             match character {
                 ' ' | '\t' | '\r' => self.end_word(),
-                '\n' | ';' => self.end_command(),
+                '\n' => self.end_line()?,
+                ';' => self.end_command(),
                 '&' => self.ampersand(),
                 '|' => self.pipe(),
                 '>' => self.redirect(),
-                '<' if !self.is_piped => return Err(Message::new(&INPUT)),
+                '<' if !self.is_piped => self.input()?,
                 '#' if self.word.is_none() => while self.rest.next_if(|next| *next != '\n').is_some() {},
                 '\'' => self.single()?,
                 '"' => self.double()?,
@@ -68,7 +90,7 @@ impl Reader<'_> {
                 other => self.push(other),
             }
         }
-        self.end_command();
+        self.end_line()?;
         Ok(self.commands)
     }
 
@@ -83,24 +105,70 @@ impl Reader<'_> {
     fn end_word(&mut self) {
         self.is_bare = true;
         let Some(word) = self.word.take() else { return };
-        if self.skips_word {
-            self.skips_word = false;
+        if std::mem::take(&mut self.skips_word) {
+            return;
+        }
+        if std::mem::take(&mut self.takes_input) {
+            self.command.input = Some(word);
         } else if !self.is_piped {
-            self.words.push(word);
+            self.command.words.push(word);
         }
     }
 
     /// A line that begins with an option goes on with the command before it: its backslash was lost on the way.
     fn end_command(&mut self) {
         self.end_word();
-        (self.is_piped, self.skips_word) = (false, false);
-        let words = std::mem::take(&mut self.words);
-        let goes_on = words.first().is_some_and(|first| first.starts_with('-'));
+        (self.is_piped, self.skips_word, self.takes_input) = (false, false, false);
+        let command = std::mem::take(&mut self.command);
+        let goes_on = command.words.first().is_some_and(|first| first.starts_with('-'));
         if goes_on && let Some(before) = self.commands.last_mut() {
-            before.extend(words);
-        } else if !words.is_empty() {
-            self.commands.push(words);
+            before.words.extend(command.words);
+            before.input = command.input.or(before.input.take());
+        } else if !command.words.is_empty() {
+            self.commands.push(command);
         }
+    }
+
+    /// Behind a line stand the texts that it opened.
+    fn end_line(&mut self) -> Result<(), Message> {
+        self.end_command();
+        for (place, heredoc) in std::mem::take(&mut self.waiting) {
+            let text = heredoc.read(&mut self.rest)?;
+            let text = if heredoc.is_literal { text } else { expanded(&text)? };
+            let last = self.commands.len().saturating_sub(1);
+            if let Some(command) = self.commands.get_mut(place.min(last)) {
+                command.input = Some(text);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a `<` means: a text behind the command, or only `<id>` as documentation writes it.
+    fn input(&mut self) -> Result<(), Message> {
+        if self.rest.next_if_eq(&'<').is_some() {
+            self.end_word();
+            if self.rest.next_if_eq(&'<').is_some() {
+                self.takes_input = true;
+                return Ok(());
+            }
+            let heredoc = Heredoc::open(&mut self.rest).ok_or_else(|| Message::new(&INPUT))?;
+            self.waiting.push((self.commands.len(), heredoc));
+            return Ok(());
+        }
+        let mut ahead = self.rest.clone();
+        let is_part = |next: &char| next.is_ascii_alphanumeric() || matches!(next, '_' | '-');
+        let mut name = String::new();
+        while name.len() <= LONGEST_NAME
+            && let Some(next) = ahead.next_if(is_part)
+        {
+            name.push(next);
+        }
+        if name.is_empty() || ahead.next() != Some('>') {
+            return Err(Message::new(&INPUT));
+        }
+        self.rest = ahead;
+        self.word().push_str(&format!("<{name}>"));
+        Ok(())
     }
 
     fn ampersand(&mut self) {
@@ -131,7 +199,13 @@ impl Reader<'_> {
         }
         self.end_word();
         while self.rest.next_if(|next| matches!(next, '>' | '&' | '|')).is_some() {}
-        self.skips_word = true;
+        // Before an option stands the prompt of a line that goes on, not the name of a file.
+        let mut ahead = self.rest.clone();
+        let mut has_blank = false;
+        while ahead.next_if_eq(&' ').is_some() {
+            has_blank = true;
+        }
+        self.skips_word = !(has_blank && ahead.peek() == Some(&'-'));
     }
 
     fn single(&mut self) -> Result<(), Message> {
@@ -186,7 +260,7 @@ impl Reader<'_> {
                 self.double()
             }
             // A prompt before the command.
-            Some(' ') | None if self.words.is_empty() && self.word.is_none() => Ok(()),
+            Some(' ') | None if self.command.words.is_empty() && self.word.is_none() => Ok(()),
             Some(_) | None => self.variable(),
         }
     }
@@ -212,7 +286,7 @@ impl Reader<'_> {
                     let shown: String = name.chars().take(20).filter(|next| !next.is_control()).collect();
                     return Err(substitution(&format!("${{{shown}}}")));
                 }
-                self.word().push_str(&mark(MarkKind::Text, &name));
+                self.word().push_str(&mark_variable(&name));
                 Ok(())
             }
             Some(first) if is_part(first) && !first.is_ascii_digit() => {
@@ -220,7 +294,7 @@ impl Reader<'_> {
                 while let Some(next) = self.rest.next_if(|next| is_part(*next)) {
                     name.push(next);
                 }
-                self.word().push_str(&mark(MarkKind::Text, &name));
+                self.word().push_str(&mark_variable(&name));
                 Ok(())
             }
             Some(_) | None => {
@@ -244,6 +318,25 @@ impl Reader<'_> {
     }
 }
 
+/// A text behind a command, in which only variables and a few escapes mean something.
+fn expanded(text: &str) -> Result<String, Message> {
+    let mut reader = Reader::new(text);
+    while let Some(character) = reader.rest.next() {
+        match character {
+            '\\' => match reader.rest.next() {
+                Some('\n') => {}
+                Some(escaped @ ('$' | '`' | '\\')) => reader.push(escaped),
+                Some(other) => reader.word().extend(['\\', other]),
+                None => reader.push('\\'),
+            },
+            '$' => reader.variable()?,
+            '`' => return Err(substitution("`…`")),
+            other => reader.push(other),
+        }
+    }
+    Ok(reader.word.unwrap_or_default())
+}
+
 fn unclosed(quote: &str) -> Message {
     Message::new(&UNCLOSED).with("quote", quote)
 }
@@ -256,10 +349,14 @@ fn substitution(text: &str) -> Message {
 mod tests {
     use super::*;
 
+    fn words(text: &str) -> Vec<Vec<String>> {
+        commands(text).expect(text).into_iter().map(|command| command.words).collect()
+    }
+
     #[test]
     fn texts_are_split_as_a_shell_does() {
-        let name = mark(MarkKind::Text, "A");
-        for (text, words) in [
+        let name = mark_variable("A");
+        for (text, expected) in [
             (r#"a 'b c' "d\"e\x" f\ g ''"#, vec![vec!["a", "b c", r#"d"e\x"#, "f g", ""]]),
             ("a \\\n b \\  \n c", vec![vec!["a", "b", "c"]]),
             ("a # b\nc;d&&e &f", vec![vec!["a"], vec!["c"], vec!["d"], vec!["e"], vec!["f"]]),
@@ -267,8 +364,31 @@ mod tests {
             ("$ a $A\"${A}\"'$A' $5 $", vec![vec!["a", &format!("{name}{name}$A"), "$5", "$"]]),
             (r"a $'\x41\101\t\'' b", vec![vec!["a", "AA\t'", "b"]]),
             ("a\n -b\n\n-c d", vec![vec!["a", "-b", "-c", "d"]]),
+            ("a \\\n> -b c", vec![vec!["a", "-b", "c"]]),
+            ("u@h:~$ a x/<id>/<b-c>", vec![vec!["u@h:~$", "a", "x/<id>/<b-c>"]]),
         ] {
-            assert_eq!(commands(text).expect(text), words, "{text}");
+            assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_behind_commands_belong_to_them() {
+        let marked = mark_variable("A") + "\n";
+        for (text, expected) in [
+            ("a -d @- <<EOF\n{\"x\": 1}\nEOF\nb", vec![("a", Some("{\"x\": 1}\n")), ("b", None)]),
+            ("a <<'E' | jq .\n$A `b`\n E \nb", vec![("a", Some("$A `b`\n")), ("b", None)]),
+            ("a <<-E && b\n\t\tx\\$y\n\tE", vec![("a", Some("x$y\n")), ("b", None)]),
+            ("a <<E\n$A\nE", vec![("a", Some(marked.as_str()))]),
+            ("a <<< 'x y' -b", vec![("a", Some("x y"))]),
+            ("a <<E\nx\nE\n-b", vec![("a", Some("x\n"))]),
+        ] {
+            let read = commands(text).expect(text);
+            let found: Vec<(&str, Option<&str>)> =
+                read.iter().map(|command| (command.words[0].as_str(), command.input.as_deref())).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+        for text in ["a <<E\nx", "a <<E\n`x`\nE", "a << \nx", "a <file", "a <>"] {
+            assert!(commands(text).is_err(), "{text}");
         }
     }
 }

@@ -6,7 +6,8 @@ use haft_core::Message;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::marks::first_mark;
+use super::credentials::mark_variable;
+use super::marks::{Piece, first_mark, pieces};
 use crate::query::encode;
 
 haft_core::templates! {
@@ -70,6 +71,36 @@ impl Address {
     pub(crate) fn authority(&self) -> &str {
         self.origin.split_once("://").map_or(&self.origin, |(_, authority)| authority)
     }
+
+    /// Marks what documentation writes as `:id`.
+    pub(crate) fn mark_named_segments(&mut self) {
+        for segment in &mut self.segments {
+            if let Some(name) = segment.strip_prefix(':').filter(|name| is_name(name)) {
+                *segment = mark_variable(name);
+            }
+        }
+    }
+
+    /// The path as the source has it, with its variables in braces.
+    pub(crate) fn shown_path(&self) -> String {
+        let mut shown = String::new();
+        for segment in &self.segments {
+            shown.push('/');
+            for piece in pieces(segment) {
+                match piece {
+                    Piece::Plain(plain) => shown.push_str(plain),
+                    Piece::Mark(_, name) => shown.extend(["{", name, "}"]),
+                }
+            }
+        }
+        if shown.is_empty() { "/".to_owned() } else { shown }
+    }
+}
+
+/// Whether a text can be the name of a variable in a URL.
+fn is_name(text: &str) -> bool {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && text.chars().all(is_part)
 }
 
 /// The scheme that is written, if there is one, and what stands behind it.
@@ -101,6 +132,13 @@ fn is_local(host: &str) -> bool {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let is_localhost = name.eq_ignore_ascii_case("localhost") || name.ends_with(".localhost");
     is_localhost || host.starts_with('[') || name.parse::<Ipv4Addr>().is_ok()
+}
+
+/// The path as a source writes it, behind the host or the variable that its URL begins with.
+pub(crate) fn written_path(url: &str) -> Option<String> {
+    let rest = url.trim().split_once("://").map_or(url.trim(), |(_, rest)| rest);
+    let path = rest.get(rest.find('/')?..)?;
+    path.split(['?', '#']).next().map(str::to_owned)
 }
 
 /// The pairs of a query or a form, decoded.
@@ -172,6 +210,19 @@ mod tests {
         ] {
             let told = Address::parse(&url).expect_err(&url).to_string();
             assert!(told.contains(says), "{url}: {told}");
+        }
+    }
+
+    #[test]
+    fn paths_are_shown_with_their_variables() {
+        for (url, path) in [
+            ("https://api.example.com", "/"),
+            ("https://api.example.com/", "/"),
+            ("https://api.example.com/users/:id/:9/a:b?x", "/users/{id}/:9/a:b"),
+        ] {
+            let mut address = Address::parse(url).expect(url);
+            address.mark_named_segments();
+            assert_eq!(address.shown_path(), path, "{url}");
         }
     }
 

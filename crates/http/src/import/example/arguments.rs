@@ -1,12 +1,15 @@
 //! The arguments of a tool in the making: a placeholder and a property of the schema for each.
 
+use std::collections::HashMap;
+
 use haft_core::text::{CALL_ID, CALLBACK_URL};
 use serde_json::{Map, Value, json};
 
 use super::marks::MarkKind;
+use super::types::{of_type, of_value};
 use crate::import::variable_name;
 
-/// Longer texts are no defaults.
+/// Longer texts and lists are no defaults.
 const LONGEST_DEFAULT: usize = 16 << 10;
 
 /// Whether a call must give an argument.
@@ -31,7 +34,9 @@ pub(super) struct Arguments {
     properties: Map<String, Value>,
     required: Vec<String>,
     /// Names by the variables of the source.
-    of_marks: Vec<(String, String)>,
+    of_marks: HashMap<String, String>,
+    /// By name, the last number that was put behind it.
+    numbers: HashMap<String, u32>,
 }
 
 impl Arguments {
@@ -47,17 +52,17 @@ impl Arguments {
 
     /// Adds an argument whose example is sent unless a call says otherwise.
     pub(super) fn add_example(&mut self, wanted: &str, value: &Value) -> String {
-        let mut property = of_type(value);
-        if matches!(value, Value::String(text) if text.len() > LONGEST_DEFAULT) {
-            return self.add(wanted, Value::Object(property), Need::Required);
+        if is_long(value) {
+            return self.add(wanted, Value::Object(of_type(wanted, value)), Need::Required);
         }
+        let mut property = of_value(wanted, value);
         property.insert("default".to_owned(), value.clone());
         self.add(wanted, Value::Object(property), Need::Optional)
     }
 
     /// The placeholder of a variable of the source, the same each time.
     pub(super) fn of_mark(&mut self, kind: MarkKind, mark: &str, known: Known<'_>) -> String {
-        if let Some((_, name)) = self.of_marks.iter().find(|(other, _)| other == mark) {
+        if let Some(name) = self.of_marks.get(mark) {
             return placeholder(name);
         }
         let value = |text: &str| match kind {
@@ -66,10 +71,11 @@ impl Arguments {
         };
         let mut property = match kind {
             MarkKind::Any => Map::new(),
-            MarkKind::Text | MarkKind::Secret => of_type(&Value::from("")),
+            MarkKind::Text | MarkKind::Secret => of_type(mark, &Value::from("")),
         };
         let need = match known {
             Known::Nothing => Need::Required,
+            Known::Default(text) | Known::Example(text) if text.len() > LONGEST_DEFAULT => Need::Required,
             Known::Default(text) => {
                 property.insert("default".to_owned(), value(text));
                 Need::Optional
@@ -80,7 +86,7 @@ impl Arguments {
             }
         };
         let name = self.free_name(mark);
-        self.of_marks.push((mark.to_owned(), name.clone()));
+        self.of_marks.insert(mark.to_owned(), name.clone());
         self.add(&name, Value::Object(property), need)
     }
 
@@ -96,15 +102,21 @@ impl Arguments {
     }
 
     /// A name that no other argument has, and no value that a call gives by itself.
-    fn free_name(&self, wanted: &str) -> String {
+    fn free_name(&mut self, wanted: &str) -> String {
         let name = variable_name(wanted);
         let is_free =
             |name: &str| !self.properties.contains_key(name) && ![CALL_ID, CALLBACK_URL].contains(&name);
         if is_free(&name) {
             return name;
         }
-        let mut numbered = (2_u32..).map(|number| format!("{name}_{number}"));
-        numbered.find(|name| is_free(name)).unwrap_or(name)
+        let number = self.numbers.entry(name.clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let numbered = format!("{name}_{number}");
+            if is_free(&numbered) {
+                return numbered;
+            }
+        }
     }
 }
 
@@ -112,18 +124,13 @@ fn placeholder(name: &str) -> String {
     format!("{{{{{name}}}}}")
 }
 
-/// The beginning of a property: its type, where the value has one that is told.
-pub(super) fn of_type(value: &Value) -> Map<String, Value> {
-    let name = match value {
-        Value::Null => return Map::new(),
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    Map::from_iter([("type".to_owned(), Value::from(name))])
+/// Whether a value is too long to stand in a schema.
+fn is_long(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() > LONGEST_DEFAULT,
+        Value::Array(_) | Value::Object(_) => value.to_string().len() > LONGEST_DEFAULT,
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -153,5 +160,17 @@ mod tests {
             "additionalProperties": false,
         });
         assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn long_values_are_not_kept() {
+        let mut arguments = Arguments::default();
+        arguments.add_example("text", &json!("x".repeat(20_000)));
+        arguments.add_example("list", &json!(vec![1; 20_000]));
+        let expected = json!({
+            "type": "object", "required": ["text", "list"], "additionalProperties": false,
+            "properties": {"text": {"type": "string"}, "list": {"type": "array"}},
+        });
+        assert_eq!(arguments.into_schema(), expected);
     }
 }

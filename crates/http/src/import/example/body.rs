@@ -4,8 +4,10 @@ use haft_core::Message;
 use serde_json::{Map, Value};
 
 use super::address::pairs;
+use super::credentials;
 use super::draft::{Draft, Place, check_name};
 use super::marks::{has_marks, quoted};
+use crate::import::media::essence;
 
 const JSON: &str = "application/json";
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
@@ -98,7 +100,10 @@ fn raw(draft: &mut Draft<'_>, text: &str, declared: Option<&str>, assumed: &str)
     {
         return form(draft, &pairs);
     }
-    let value = if has_marks(text) {
+    let value = if credentials::in_text(text) {
+        // Nobody can tell where in it the credential stands.
+        draft.wanted("body").into()
+    } else if has_marks(text) {
         draft.render(text, "body", Place::Json)?.into()
     } else {
         draft.example("body", &Value::from(text))
@@ -145,27 +150,17 @@ fn multipart(draft: &mut Draft<'_>, parts: &[Part]) -> Result<Value, Message> {
 
 fn part(draft: &mut Draft<'_>, name: &str, content: &Content) -> Result<Value, Message> {
     match content {
+        Content::Text(text) if text.contains(['<', '\n']) && credentials::in_text(text) => {
+            Ok(draft.wanted(name).into())
+        }
         Content::Text(text) => draft.leaf(name, name, &Value::from(text.as_str()), Place::Multipart),
         Content::Json(value) => draft.json(value),
         Content::Elsewhere => Ok(draft.wanted(name).into()),
         Content::File { filename, media } => {
             let filename = if filename.is_empty() { name } else { filename };
-            let mut file = Map::new();
-            for (field, text) in [("filename", Some(filename)), ("contentType", media.as_deref())] {
-                if let Some(text) = text {
-                    check_name(text)?;
-                    file.insert(field.to_owned(), text.into());
-                }
-            }
-            file.insert("content".to_owned(), draft.wanted(name).into());
-            Ok(Value::Object(file))
+            Ok(draft.file(name, filename, media.as_deref()).into())
         }
     }
-}
-
-/// A media type without its parameters.
-fn essence(media: &str) -> String {
-    media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 fn is_json(essence: &str) -> bool {

@@ -1,10 +1,9 @@
-//! Credentials of example requests: how they are known, and the secrets they become.
+//! Credentials of example requests: how they are known, what stands for one in documentation, and their names.
 
-use haft_core::secret::SCHEME;
-use secrecy::SecretString;
-
+use super::marks::{MarkKind, Piece, mark, pieces};
+use super::words::{label, snake};
 use crate::headers::{is_credential, looks_secret};
-use crate::import::{FoundSecret, secret_name};
+use crate::import::secret_name;
 
 /// How names end that mean nothing but a credential.
 const SURELY: [&str; 20] = [
@@ -31,7 +30,11 @@ const SURELY: [&str; 20] = [
 ];
 
 /// Names that mean one in a query, and may mean one in a body.
-const MAYBE: [&str; 9] = ["appid", "auth", "authorization", "jwt", "key", "pwd", "sig", "signature", "token"];
+const MAYBE: [&str; 10] =
+    ["appid", "auth", "authorization", "jwt", "key", "pwd", "sid", "sig", "signature", "token"];
+
+/// How the names of sessions end, which mean as much.
+const SESSIONS: [&str; 4] = ["session", "sessionid", "sessionkey", "sessid"];
 
 /// How the keys of well-known services begin.
 const ISSUED: [&str; 14] = [
@@ -54,26 +57,74 @@ const ISSUED: [&str; 14] = [
 /// How variables are called that say where something is, not who somebody is.
 const PLACES: [&str; 9] = ["url", "uri", "host", "domain", "endpoint", "path", "name", "id", "type"];
 
+/// What tokens are for that say where a list goes on.
+const OF_LISTS: [&str; 5] = ["page", "next", "continuation", "sync", "cursor"];
+
+/// Words before credentials in texts of any kind.
+const IN_TEXTS: [&str; 9] =
+    ["password", "passwd", "secret", "token", "api_key", "api-key", "apikey", "authorization", "credential"];
+
+/// Words that stand for a credential where there is none.
+const STAND_INS: [&str; 24] = [
+    "accesstoken",
+    "apikey",
+    "apitoken",
+    "authtoken",
+    "bearertoken",
+    "changeit",
+    "changeme",
+    "dummy",
+    "hidden",
+    "jwt",
+    "key",
+    "pass",
+    "passwd",
+    "password",
+    "placeholder",
+    "redacted",
+    "replaceme",
+    "secret",
+    "secretkey",
+    "todo",
+    "token",
+    "undefined",
+    "user",
+    "username",
+];
+
 pub(super) fn in_header(name: &str, value: &str) -> bool {
     is_credential(name) || letters(name).contains("session") || is_token(value)
 }
 
 pub(super) fn in_query(name: &str, value: &str) -> bool {
     let word = letters(name);
-    let is_named = is_sure(&word) || MAYBE.contains(&word.as_str());
+    let is_named = is_sure(&word) || MAYBE.contains(&word.as_str()) || is_session(&word);
     !value.is_empty() && (is_named || is_token(value) || (is_token_name(&word) && looks_secret(value)))
 }
 
 pub(super) fn in_body(name: &str, value: &str) -> bool {
     let word = letters(name);
-    let may_be = MAYBE.contains(&word.as_str()) || is_token_name(&word);
-    !value.is_empty() && (is_sure(&word) || is_token(value) || (may_be && looks_secret(value)))
+    let may_be = MAYBE.contains(&word.as_str()) || is_token_name(&word) || is_session(&word);
+    let is_stand_in = word.ends_with("token") && is_placeholder(value);
+    let is_meant = is_sure(&word) || is_token(value) || (may_be && (looks_secret(value) || is_stand_in));
+    !value.is_empty() && is_meant
+}
+
+/// Whether a field by this name holds a credential, whatever it looks like.
+pub(super) fn is_surely(name: &str) -> bool {
+    is_sure(&letters(name))
 }
 
 /// Whether a variable by this name holds a credential.
 pub(crate) fn is_secret_variable(name: &str) -> bool {
     let word = letters(name);
-    is_credential(name) && !PLACES.iter().any(|place| word.ends_with(place))
+    let is_of_list = word.ends_with("token") && OF_LISTS.iter().any(|part| word.contains(part));
+    is_credential(name) && !is_of_list && !PLACES.iter().any(|place| word.ends_with(place))
+}
+
+/// The mark of a variable, of which nothing is known but its name.
+pub(crate) fn mark_variable(name: &str) -> String {
+    mark(if is_secret_variable(name) { MarkKind::Secret } else { MarkKind::Text }, name)
 }
 
 /// Whether a text is a key or a token by its form alone.
@@ -83,13 +134,83 @@ pub(super) fn is_token(text: &str) -> bool {
     text.len() >= 16 && !text.contains(char::is_whitespace) && (is_jwt || is_issued)
 }
 
+/// Whether a text only shows where a credential goes: `YOUR_TOKEN`, `<token>`, `sk-...`.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let text = text.trim().trim_matches(['"', '\'']);
+    // Cookies are several values, of which one may be real.
+    if text.is_empty() || text.contains(';') {
+        return text.is_empty();
+    }
+    let enclosed = [("<", ">"), ("{", "}"), ("${", "}"), ("[", "]"), ("%", "%")];
+    let is_enclosed = enclosed.iter().any(|(open, close)| {
+        let inside = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        inside.is_some_and(|inside| inside.starts_with(|first: char| first.is_alphabetic() || first == '{'))
+    });
+    let is_constant =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let is_variable = text.strip_prefix('$').is_some_and(is_constant);
+    let is_crossed_out = ["...", "…", "xxxx", "XXXX", "****", "••••"].iter().any(|sign| text.contains(sign))
+        || text.chars().all(|character| matches!(character, 'x' | 'X' | '*' | '.' | '-' | '_' | '•'));
+    let lower = text.to_ascii_lowercase();
+    let mut words = lower.split(|character: char| !character.is_ascii_alphanumeric());
+    let says_so =
+        words.any(|word| ["your", "changeme", "redacted", "placeholder", "replaceme"].contains(&word));
+    let whole = letters(text);
+    let owned = whole.strip_prefix("your").unwrap_or(&whole);
+    let is_stand_in = STAND_INS.contains(&owned.strip_suffix("here").unwrap_or(owned));
+    is_enclosed || is_variable || is_crossed_out || says_so || is_stand_in || is_name_of_credential(text)
+}
+
+/// Whether a text is a name in capitals, as constants have them: `ACCESS_TOKEN`.
+fn is_name_of_credential(text: &str) -> bool {
+    const ENDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "USER", "USERNAME"];
+    text.contains('_')
+        && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        && text.rsplit('_').next().is_some_and(|last| ENDS.contains(&last))
+}
+
+/// Whether a text of some other form than JSON or a form seems to hold a credential.
+pub(super) fn in_text(text: &str) -> bool {
+    let found = pieces(text);
+    let [Piece::Plain(_)] = found.as_slice() else {
+        // Behind a word stands the mark of a variable, or the credential itself.
+        return found.iter().any(|piece| match piece {
+            Piece::Plain(plain) => has_value_behind_word(&plain.to_ascii_lowercase()),
+            Piece::Mark(..) => false,
+        });
+    };
+    let lower = text.to_ascii_lowercase();
+    IN_TEXTS.iter().any(|word| lower.contains(word))
+}
+
+fn has_value_behind_word(plain: &str) -> bool {
+    // Values that are further away belong to something else.
+    const NEAR: usize = 80;
+    IN_TEXTS.iter().any(|word| {
+        plain.match_indices(word).any(|(at, _)| {
+            let rest = plain.get(at + word.len()..).unwrap_or_default();
+            let end = rest.char_indices().nth(NEAR).map_or(rest.len(), |(end, _)| end);
+            let rest = rest.get(..end).unwrap_or_default();
+            let rest = rest.trim_start_matches(|character: char| {
+                character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '"' | '\'' | ' ')
+            });
+            let value = rest.strip_prefix(['>', '=', ':']).unwrap_or_default();
+            let value = value.trim_start_matches(['"', '\'', ' ', '\t']);
+            value.starts_with(|first: char| first.is_alphanumeric())
+        })
+    })
+}
+
 fn is_sure(word: &str) -> bool {
     SURELY.iter().any(|end| word.ends_with(end))
 }
 
+fn is_session(word: &str) -> bool {
+    SESSIONS.iter().any(|end| word.ends_with(end))
+}
+
 /// Tokens that say where a list goes on are none.
 fn is_token_name(word: &str) -> bool {
-    const OF_LISTS: [&str; 5] = ["page", "next", "continuation", "sync", "cursor"];
     let is_of_list = OF_LISTS.iter().any(|part| word.contains(part));
     (word.ends_with("token") && !is_of_list) || word.ends_with("signature")
 }
@@ -98,68 +219,18 @@ fn letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// The name of a secret: what it is, and whose.
-pub(super) fn name_of(label: &str, what: &str) -> String {
-    let what = match letters(what).as_str() {
-        "key" | "appid" | "apikey" | "xapikey" => "api_key",
-        "auth" | "authorization" => "token",
-        _ => what.strip_prefix("x-").or_else(|| what.strip_prefix("X-")).unwrap_or(what),
+/// The name of a secret: whose, and what it is.
+pub(super) fn name_of(host: &str, what: &str) -> String {
+    let word = match letters(what).as_str() {
+        "key" | "appid" | "apikey" | "xapikey" => "api_key".to_owned(),
+        "auth" | "authorization" => "token".to_owned(),
+        _ => snake(what),
     };
-    let (alone, label) = (secret_name(&[what]), secret_name(&[label]));
-    if alone.starts_with(&format!("{label}_")) { alone } else { secret_name(&[label.as_str(), what]) }
-}
-
-/// What a bearer token is called: some are keys.
-pub(super) fn word_for_token(token: &str) -> &'static str {
-    let is_key = ["sk-", "sk_", "rk_", "pk_", "key-"].iter().any(|start| token.starts_with(start));
-    if is_key { "api_key" } else { "token" }
-}
-
-/// The secrets of an import, each name once.
-#[derive(Default)]
-pub(super) struct SecretBook {
-    found: Vec<(String, Option<String>)>,
-}
-
-impl SecretBook {
-    /// Keeps a secret and gives the reference to it; the same value under the same name is one secret.
-    pub(super) fn keep(&mut self, wanted: &str, value: Option<&str>) -> String {
-        let value = value.filter(|value| !value.is_empty());
-        let mut name = wanted.to_owned();
-        let mut number = 1_u32;
-        loop {
-            match self.found.iter().find(|(known, _)| *known == name) {
-                None => {
-                    self.found.push((name.clone(), value.map(str::to_owned)));
-                    break;
-                }
-                Some((_, known)) if known.as_deref() == value => break,
-                Some(_) => {
-                    number += 1;
-                    let stem: String = wanted.chars().take(56).collect();
-                    name = format!("{stem}_{number}");
-                }
-            }
-        }
-        format!("{SCHEME}{name}")
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.found.len()
-    }
-
-    /// Forgets what came after so many.
-    pub(super) fn forget_after(&mut self, known: usize) {
-        self.found.truncate(known);
-    }
-
-    pub(super) fn into_found(self) -> Vec<FoundSecret> {
-        let found = |(name, value): (String, Option<String>)| FoundSecret {
-            name,
-            value: value.map(SecretString::from),
-        };
-        self.found.into_iter().map(found).collect()
-    }
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let owner = format!("{}_", snake(label(name)));
+    // `OPENAI_API_KEY` of openai.com says the owner twice.
+    let word = word.strip_prefix("x_").unwrap_or(&word);
+    secret_name(host, &[word.strip_prefix(owner.as_str()).unwrap_or(word)])
 }
 
 #[cfg(test)]
@@ -174,6 +245,9 @@ mod tests {
             ("appid", "x"),
             ("sig", "x"),
             ("X-Amz-Signature", "0af3c9d1e2b4"),
+            ("session_id", "x"),
+            ("PHPSESSID", "x"),
+            ("sid", "x"),
         ] {
             assert!(in_query(name, value), "{name}");
         }
@@ -182,29 +256,104 @@ mod tests {
             ("client_secret", "x"),
             ("token", "xoxb-1234567890ab"),
             ("note", "ghp_0123456789abcdef"),
+            ("sessionId", "0af3c9d1e2b4"),
+            ("token", "<token>"),
         ] {
             assert!(in_body(name, value), "{name}");
         }
-        for (name, value) in
-            [("pageToken", "CAUQAA0123456"), ("max_tokens", "100"), ("sortKey", "Name1234"), ("key", "")]
-        {
+        for (name, value) in [
+            ("pageToken", "CAUQAA0123456"),
+            ("max_tokens", "100"),
+            ("sortKey", "Name1234"),
+            ("key", ""),
+            ("account_sid", "AC01234567"),
+            ("sessions", "12345678A"),
+        ] {
             assert!(!in_query(name, value) && !in_body(name, value), "{name}");
         }
-        assert!(!in_body("key", "greeting"));
-        for (name, expected) in [("token", true), ("apiKey", true), ("tokenUrl", false), ("userId", false)] {
+        assert!(!in_body("key", "greeting") && !in_body("session", "morning"));
+        for (name, expected) in [
+            ("token", true),
+            ("apiKey", true),
+            ("tokenUrl", false),
+            ("userId", false),
+            ("NEXT_PAGE_TOKEN", false),
+        ] {
             assert_eq!(is_secret_variable(name), expected, "{name}");
         }
     }
 
     #[test]
-    fn a_name_has_one_value() {
-        let mut book = SecretBook::default();
-        assert_eq!(book.keep(&name_of("github", "token"), Some("a")), "secret://github_token");
-        assert_eq!(book.keep("github_token", Some("a")), "secret://github_token");
-        assert_eq!(book.keep("github_token", Some("b")), "secret://github_token_2");
-        assert_eq!(book.keep("github_token", None), "secret://github_token_3");
-        assert_eq!(name_of("openai", "X-Api-Key"), "openai_api_key");
-        assert_eq!(name_of("openai", "OPENAI_KEY"), "openai_key");
-        assert_eq!(name_of("cloudflare", "X-Auth-Key"), "cloudflare_auth_key");
+    fn what_stands_for_a_credential_is_none() {
+        for text in [
+            "YOUR_TOKEN",
+            "your-api-key-here",
+            "<token>",
+            "<your token>",
+            "xxxxxxxx",
+            "sk-xxxxxxxxxxxx",
+            "...",
+            "…",
+            "sk-...",
+            "$TOKEN",
+            "${TOKEN}",
+            "{{token}}",
+            "{token}",
+            "[API KEY]",
+            "%TOKEN%",
+            "API_KEY",
+            "ACCESS_TOKEN",
+            "changeme",
+            "change-me",
+            "sk-ant-REDACTED",
+            "password",
+            "",
+        ] {
+            assert!(is_placeholder(text), "{text}");
+        }
+        for text in [
+            "sk-proj-0123456789abcdef",
+            "hunter2hunter2",
+            "correct-horse",
+            "tok-12345678",
+            "admin",
+            "session=0a1b2c3d4e5f; theme=dark",
+            "OmFiYzEyMw==",
+            "eyJ0eXAiOiJKV1QifQ.e30.c2ln",
+            "$2b$10$N9qo8uLOickgx2ZMRZoMye",
+            "ABCDEFGHIJKL",
+            "$ecret-word",
+        ] {
+            assert!(!is_placeholder(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn credentials_in_texts_are_seen() {
+        let id = mark(MarkKind::Text, "id");
+        let password = mark(MarkKind::Secret, "password");
+        for (text, expected) in [
+            ("<a><password>hunter2</password></a>".to_owned(), true),
+            ("api_key: x".to_owned(), true),
+            ("<a>1</a>".to_owned(), false),
+            (format!("<id>{id}</id><password>hunter2</password>"), true),
+            (format!("<id>{id}</id><password>{password}</password><b>1</b>"), false),
+            (format!("password={password}&id={id}"), false),
+        ] {
+            assert_eq!(in_text(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_named_after_host_and_use() {
+        for (host, what, name) in [
+            ("api.openai.com", "X-Api-Key", "openai_com_api_key"),
+            ("api.openai.com", "OPENAI_API_KEY", "openai_com_api_key"),
+            ("api.openai.com", "Authorization", "openai_com_token"),
+            ("api.cloudflare.com", "X-Auth-Key", "cloudflare_com_auth_key"),
+            ("localhost:9200", "password", "localhost_9200_password"),
+        ] {
+            assert_eq!(name_of(host, what), name, "{host} {what}");
+        }
     }
 }

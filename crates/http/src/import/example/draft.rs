@@ -6,11 +6,12 @@ use haft_core::Message;
 use haft_core::text::{Part, Text};
 use serde_json::{Map, Value, json};
 
-use super::arguments::{Arguments, Known, Need, of_type};
-use super::credentials::{self, SecretBook};
+use super::arguments::{Arguments, Known, Need};
+use super::credentials;
 use super::marks::{MarkKind, Piece, has_marks, only_mark, pieces};
-use super::words;
-use crate::import::secret_name;
+use super::secrets::{Held, SecretBook};
+use super::types::of_type;
+use super::{Example, words};
 
 haft_core::templates! {
     UNSAYABLE = "import.unsayable",
@@ -33,21 +34,25 @@ pub(super) enum Place {
 }
 
 pub(super) struct Draft<'a> {
-    secrets: &'a mut SecretBook,
-    /// What the source says its variables are.
-    values: &'a [(String, String)],
-    /// What the host is known by.
-    label: &'a str,
+    book: &'a mut SecretBook,
+    example: &'a Example,
     arguments: Arguments,
+    secrets: Vec<usize>,
+}
+
+/// What a draft comes to: the schema of its arguments, and the secrets that it names.
+pub(super) struct Drawn {
+    pub(super) schema: Value,
+    pub(super) secrets: Vec<usize>,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(secrets: &'a mut SecretBook, values: &'a [(String, String)], label: &'a str) -> Self {
-        Self { secrets, values, label, arguments: Arguments::default() }
+    pub(super) fn new(book: &'a mut SecretBook, example: &'a Example) -> Self {
+        Self { book, example, arguments: Arguments::default(), secrets: Vec::new() }
     }
 
-    pub(super) fn into_schema(self) -> Value {
-        self.arguments.into_schema()
+    pub(super) fn finish(self) -> Drawn {
+        Drawn { schema: self.arguments.into_schema(), secrets: self.secrets }
     }
 
     /// A reference to the secret that a credential becomes.
@@ -56,18 +61,21 @@ impl<'a> Draft<'a> {
             return self.secret_of(mark);
         }
         // With variables inside, nobody knows the whole of it.
-        let value = Some(text).filter(|text| !has_marks(text));
-        self.secrets.keep(&credentials::name_of(self.label, what), value)
+        let is_known = !has_marks(text) && !credentials::is_placeholder(text);
+        self.keep(what, if is_known { Held::Value(text) } else { Held::Nothing })
     }
 
     fn secret_of(&mut self, mark: &str) -> String {
-        let value = self.value_of(mark);
-        self.secrets.keep(&secret_name(&[mark]), value)
+        let example = self.example;
+        let value = example.value(mark).filter(|value| !credentials::is_placeholder(value));
+        self.keep(mark, value.map_or(Held::Variable(mark), Held::Value))
     }
 
-    fn value_of(&self, mark: &str) -> Option<&'a str> {
-        let values: &'a [(String, String)] = self.values;
-        values.iter().find(|(name, _)| name == mark).map(|(_, value)| value.as_str())
+    fn keep(&mut self, what: &str, held: Held<'_>) -> String {
+        let name = credentials::name_of(self.example.address.authority(), what);
+        let (at, reference) = self.book.keep(&name, held);
+        self.secrets.push(at);
+        reference
     }
 
     /// A text whose variables become placeholders or secrets, and whose rest stays as it is.
@@ -90,36 +98,59 @@ impl<'a> Draft<'a> {
     }
 
     fn reference(&mut self, kind: MarkKind, mark: &str, place: Place) -> String {
-        let known = match (self.value_of(mark), place) {
+        let example = self.example;
+        let value = example.value(mark);
+        let is_secret = kind == MarkKind::Secret || value.is_some_and(credentials::is_token);
+        let known = match (value, place) {
             (None, _) => Known::Nothing,
+            (Some(value), Place::Path) if is_secret || words::may_be_secret(value, None) => Known::Nothing,
             (Some(value), Place::Path) => Known::Example(value),
             (Some(value), Place::Header | Place::Query | Place::Form | Place::Multipart | Place::Json) => {
                 Known::Default(value)
             }
         };
-        match (kind, place) {
-            (
-                MarkKind::Secret,
-                Place::Header | Place::Query | Place::Form | Place::Multipart | Place::Json,
-            ) => self.secret_of(mark),
-            (MarkKind::Secret, Place::Path) => self.arguments.of_mark(kind, mark, Known::Nothing),
-            (MarkKind::Text | MarkKind::Any, _) => self.arguments.of_mark(kind, mark, known),
+        // A path cannot hold secrets.
+        if is_secret && place != Place::Path {
+            return self.secret_of(mark);
         }
+        self.arguments.of_mark(kind, mark, known)
     }
 
     /// The placeholder of an id in the path.
     pub(super) fn path_id(&mut self, before: Option<&str>, id: &str) -> String {
-        let value = scalar(id);
-        let mut property = of_type(&value);
+        let (name, value) = (words::id_name(before), scalar(id));
+        let mut property = of_type(&name, &value);
         if !words::may_be_secret(id, before) {
             property.insert("examples".to_owned(), json!([value]));
         }
-        self.arguments.add(&words::id_name(before), Value::Object(property), Need::Required)
+        self.arguments.add(&name, Value::Object(property), Need::Required)
     }
 
     /// The placeholder of something that a call has to bring.
     pub(super) fn wanted(&mut self, name: &str) -> String {
         self.arguments.add(name, json!({"type": "string"}), Need::Required)
+    }
+
+    /// The placeholder of a file that a call has to bring, as text or in base64.
+    pub(super) fn file(&mut self, name: &str, filename: &str, media: Option<&str>) -> String {
+        let known = |text: Option<&str>| match text.filter(|text| !has_marks(text)) {
+            Some(text) => json!({"type": "string", "default": text}),
+            None => json!({"type": "string"}),
+        };
+        let mut property = json!({
+            "type": "object",
+            "description": "A file, with its content as text or in base64.",
+            "properties": {
+                "filename": known(Some(filename)),
+                "contentType": known(media),
+                "content": {"type": "string", "description": "The content, as text."},
+                "base64": {"type": "string", "description": "The content in base64, instead of content."},
+            },
+        });
+        if has_marks(filename) {
+            property["required"] = json!(["filename"]);
+        }
+        self.arguments.add(name, property, Need::Required)
     }
 
     /// The placeholder of a value that is sent unless a call says otherwise.
@@ -135,7 +166,15 @@ impl<'a> Draft<'a> {
         value: &Value,
         place: Place,
     ) -> Result<Value, Message> {
-        let Value::String(text) = value else { return Ok(self.example(name, value)) };
+        let text = match value {
+            Value::String(text) => text,
+            Value::Number(number) if credentials::is_surely(field) => {
+                return Ok(self.credential(&number.to_string(), field).into());
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                return Ok(self.example(name, value));
+            }
+        };
         if is_credential(field, text, place) {
             return Ok(self.credential(text, field).into());
         }
@@ -179,17 +218,16 @@ impl<'a> Draft<'a> {
     fn list(&mut self, name: &str, texts: &[&str], place: Place) -> Result<Value, Message> {
         let is_special = |text: &&str| has_marks(text) || is_credential(name, text, place);
         if !texts.iter().any(is_special) {
-            let property = json!({"type": "array", "items": {"type": "string"}, "default": texts});
-            return Ok(self.arguments.add(name, property, Need::Optional).into());
+            return Ok(self.example(name, &json!(texts)));
         }
         texts.iter().map(|text| self.settled_text(name, text, place)).collect()
     }
 
-    /// A JSON body: scalars near its root become placeholders, lists and what lies deeper stay.
+    /// A JSON body: scalars near its root and lists become placeholders, what lies deeper stays.
     pub(super) fn json(&mut self, body: &Value) -> Result<Value, Message> {
         match body {
             Value::Object(fields) if has_plain_names(fields) => self.object(fields, "", 1).map(Value::Object),
-            Value::Object(_) | Value::Array(_) => self.literal("body", "body", body),
+            Value::Object(_) | Value::Array(_) => self.whole("body", "body", body),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 self.leaf("body", "body", body, Place::Json)
             }
@@ -213,20 +251,18 @@ impl<'a> Draft<'a> {
                 Value::Object(inner) if depth < DEEPEST && has_plain_names(inner) => {
                     Value::Object(self.object(inner, &name, depth + 1)?)
                 }
-                Value::Object(_) | Value::Array(_) => self.literal(field, &name, value)?,
+                Value::Object(_) | Value::Array(_) => self.whole(field, &name, value)?,
             };
             object.insert(field.clone(), made);
         }
         Ok(object)
     }
 
-    /// A list or an object that stays as it is, unless a definition would read something else in it.
-    fn literal(&mut self, field: &str, name: &str, value: &Value) -> Result<Value, Message> {
-        let mut texts = Vec::new();
-        collect_texts(field, value, &mut texts);
-        let is_special =
-            |(field, text): &(&str, &str)| has_marks(text) || is_credential(field, text, Place::Json);
-        if !texts.iter().any(is_special) && !texts.iter().all(|(_, text)| is_plain(text)) {
+    /// A list is one argument, and so is an object in which a definition would read something else.
+    /// With variables or credentials inside, either stays as it is.
+    fn whole(&mut self, field: &str, name: &str, value: &Value) -> Result<Value, Message> {
+        let is_argument = value.is_array() || !is_plain_throughout(value);
+        if is_argument && !is_special(field, value) {
             return Ok(self.example(name, value));
         }
         self.settled(field, value)
@@ -243,6 +279,9 @@ impl<'a> Draft<'a> {
                     object.insert(name.clone(), self.settled(name, value)?);
                 }
                 Ok(Value::Object(object))
+            }
+            Value::Number(number) if credentials::is_surely(field) => {
+                Ok(self.credential(&number.to_string(), field).into())
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
         }
@@ -265,18 +304,28 @@ fn is_credential(field: &str, text: &str, place: Place) -> bool {
     }
 }
 
-/// The texts of a value with the names of their fields, and these names too.
-fn collect_texts<'v>(field: &'v str, value: &'v Value, texts: &mut Vec<(&'v str, &'v str)>) {
+/// Whether a value holds variables or credentials.
+fn is_special(field: &str, value: &Value) -> bool {
     match value {
-        Value::String(text) => texts.push((field, text)),
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(field, item, texts)),
+        Value::String(text) => has_marks(text) || is_credential(field, text, Place::Json),
+        Value::Number(_) => credentials::is_surely(field),
+        Value::Array(items) => items.iter().any(|item| is_special(field, item)),
         Value::Object(fields) => {
-            for (name, value) in fields {
-                texts.push(("", name));
-                collect_texts(name, value, texts);
-            }
+            fields.iter().any(|(name, value)| has_marks(name) || is_special(name, value))
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null | Value::Bool(_) => false,
+    }
+}
+
+/// Whether a definition reads nothing but the texts themselves in all of a value.
+fn is_plain_throughout(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_plain(text),
+        Value::Array(items) => items.iter().all(is_plain_throughout),
+        Value::Object(fields) => {
+            fields.iter().all(|(name, value)| is_plain(name) && is_plain_throughout(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }
 
@@ -301,7 +350,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Message> {
     if is_plain(name) && !has_marks(name) { Ok(()) } else { Err(unsayable(name)) }
 }
 
-pub(super) fn unsayable(field: &str) -> Message {
+fn unsayable(field: &str) -> Message {
     let shown: String = pieces(field)
         .into_iter()
         .map(|piece| match piece {

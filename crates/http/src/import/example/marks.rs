@@ -95,6 +95,12 @@ pub(crate) fn first_mark(text: &str) -> Option<&str> {
     })
 }
 
+/// What stands behind the variable that a text begins with.
+pub(crate) fn behind_mark(text: &str) -> Option<&str> {
+    let (_, behind) = text.strip_prefix(OPENERS)?.split_once(CLOSE)?;
+    Some(behind)
+}
+
 /// JSON in which a variable outside of quotes gets some, and stands for any value.
 pub(crate) fn quoted(json: &str) -> String {
     let mut quoted = String::with_capacity(json.len());
@@ -139,6 +145,7 @@ mod tests {
         ];
         assert_eq!(pieces(&text), expected);
         assert_eq!((only_mark(&a), only_mark(&text), first_mark(&text)), (Some("a"), None, Some("a")));
+        assert_eq!((behind_mark(&a), behind_mark(&text)), (Some(""), None));
         assert!(has_marks(&text) && !has_marks(&clean(&text)));
         assert_eq!(pieces("").len(), 0);
     }

@@ -1,5 +1,7 @@
 //! The request of an example as `config`: URL, headers, query, body, and who it comes from.
 
+use std::collections::HashMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_core::Message;
@@ -8,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::address::{Address, written};
-use super::credentials::{in_header, word_for_token};
+use super::credentials::in_header;
 use super::draft::{Draft, Place, check_name, is_plain};
 use super::marks::has_marks;
 use super::{Example, body, words};
@@ -20,7 +22,20 @@ haft_core::templates! {
     BAD_HEADER = "import.badHeader",
         "the header {name} cannot be sent: its name or its value is not valid",
         "请求头 {name} 无法发送：名称或值无效";
+    TOO_MANY_HEADERS = "import.example.tooManyHeaders",
+        "it has {count} headers; a tool can have {limit}",
+        "有 {count} 个请求头；工具最多 {limit} 个";
+    TOO_LONG = "import.example.urlTooLong",
+        "its URL has {count} characters; that of a tool can have {limit}",
+        "URL 有 {count} 个字符；工具的 URL 最多 {limit} 个";
+    HOST_HEADER = "import.example.hostHeader",
+        "the header Host was left out: a tool takes it from the URL",
+        "已去掉请求头 Host：工具从 URL 得出";
 }
+
+/// What the config of a tool can hold.
+const MOST_HEADERS: usize = 100;
+const LONGEST_URL: usize = 8192;
 
 /// How a request says who it comes from, where that is told apart from its headers and its query.
 #[derive(Debug, Clone)]
@@ -41,10 +56,11 @@ pub(crate) enum Credentials {
     },
 }
 
-/// A config, and the path in it.
+/// A config, the path in it, and what it goes without.
 pub(super) struct Request {
     pub(super) config: Map<String, Value>,
     pub(super) path: String,
+    pub(super) notes: Vec<Message>,
 }
 
 pub(super) fn write(draft: &mut Draft<'_>, example: &Example) -> Result<Request, Message> {
@@ -52,6 +68,10 @@ pub(super) fn write(draft: &mut Draft<'_>, example: &Example) -> Result<Request,
     let path = path(draft, address)?;
     let (bare, pairs) = split_query(&address.query)?;
     let url = format!("{}{path}{bare}", address.origin);
+    let length = url.chars().count();
+    if length > LONGEST_URL {
+        return Err(Message::new(&TOO_LONG).with("count", length).with("limit", LONGEST_URL));
+    }
     UrlTemplate::parse(&url)?;
     let mut parts = Parts { query: draft.fields(&pairs, Place::Query)?, headers: Map::new(), auth: None };
     let declared = example.header("content-type");
@@ -70,7 +90,14 @@ pub(super) fn write(draft: &mut Draft<'_>, example: &Example) -> Result<Request,
         parts.add_header(draft, "Content-Type", media)?;
     }
     parts.identify(draft, example)?;
-    Ok(Request { config: parts.into_config(url, &example.method, body), path })
+    let count = parts.headers.len();
+    if count > MOST_HEADERS {
+        return Err(Message::new(&TOO_MANY_HEADERS).with("count", count).with("limit", MOST_HEADERS));
+    }
+    let is_other = |host: &str| !host.trim().eq_ignore_ascii_case(address.authority());
+    let notes = example.header("host").filter(|host| is_other(host)).map(|_| Message::new(&HOST_HEADER));
+    let config = parts.into_config(url, &example.method, body);
+    Ok(Request { config, path, notes: notes.into_iter().collect() })
 }
 
 /// The path with placeholders for ids and variables.
@@ -116,8 +143,10 @@ fn split_query(query: &[(String, Option<String>)]) -> Result<Query, Message> {
 /// Headers of one name as one, without what is told elsewhere or set by Haft.
 fn merged(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut merged: Vec<(String, String)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (name, value) in headers.iter().filter(|(name, _)| !is_told_elsewhere(name)) {
-        match merged.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        let place = *places.entry(name.to_ascii_lowercase()).or_insert(merged.len());
+        match merged.get_mut(place) {
             Some((_, known)) => {
                 known.push_str(if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " });
                 known.push_str(value);
@@ -197,7 +226,7 @@ impl Parts {
             return self.bearer(draft, "");
         }
         let Some((scheme, credential)) = after_scheme(value) else {
-            return self.set_authorization(draft.credential(value, word_for_token(value)));
+            return self.set_authorization(draft.credential(value, "token"));
         };
         let credential = credential.trim();
         if scheme.eq_ignore_ascii_case("bearer") {
@@ -209,7 +238,7 @@ impl Parts {
             }
             return self.set_authorization(format!("{scheme} {}", draft.credential(credential, "basic")));
         }
-        let reference = draft.credential(credential, word_for_token(credential));
+        let reference = draft.credential(credential, "token");
         self.set_authorization(format!("{scheme} {reference}"));
     }
 
@@ -218,7 +247,7 @@ impl Parts {
     }
 
     fn bearer(&mut self, draft: &mut Draft<'_>, token: &str) {
-        let token = draft.credential(token, word_for_token(token));
+        let token = draft.credential(token, "token");
         self.auth = Some(json!({"type": "bearer", "token": token}));
     }
 

@@ -37,7 +37,7 @@ pub(super) fn is_meaningful(segment: &str) -> bool {
 pub(crate) fn path_shape(segments: &[String]) -> String {
     let decoded = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
     let shape = |segment: &String| {
-        let is_id = looks_like_id(&decoded(segment));
+        let is_id = has_marks(segment) || looks_like_id(&decoded(segment));
         if is_id { "/{id}".to_owned() } else { format!("/{segment}") }
     };
     segments.iter().map(shape).collect()

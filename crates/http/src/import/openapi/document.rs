@@ -1,9 +1,17 @@
-//! A document as a whole: which dialect it is, what its references mean, where its servers are.
+//! A document as a whole: which dialect it is, what its references mean, which parameters an operation has.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use haft_core::error::ROOT;
 use haft_core::{Message, Violation};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use url::Url;
+
+use super::budget::Budget;
+use super::plain::shortened;
+use super::servers;
 
 haft_core::templates! {
     NOT_OPENAPI = "openapi.notOne",
@@ -12,17 +20,53 @@ haft_core::templates! {
     BAD_BASE = "openapi.badBase",
         "must be an absolute http or https URL",
         "必须是完整的 http 或 https URL";
+    UNRESOLVED = "openapi.unresolved",
+        "{reference} is not in the document; the tool was imported without it",
+        "文档中没有 {reference}；导入的工具不含该部分";
+    ODD_PARAMETER = "openapi.oddParameter",
+        "the parameter {name} in {place} is none that can be sent; the tool was imported without it",
+        "位于 {place} 的参数 {name} 无法发送；导入的工具不含该参数";
+    TOO_MANY_PARAMETERS = "openapi.tooManyParameters",
+        "it has {count} parameters; at most {limit}",
+        "它有 {count} 个参数，最多 {limit} 个";
 }
 
 /// References of references are followed so far.
 const LONGEST_CHAIN: usize = 16;
 
+/// A longer reference points to nothing that anybody wrote.
+const LONGEST_REFERENCE: usize = 2_000;
+
+const MOST_PARAMETERS: usize = 300;
+const LONGEST_NAME: usize = 256;
+const LONGEST_TITLE: usize = 200;
+
 /// A document and what was said about it.
 pub(super) struct Document<'a> {
     root: &'a Value,
     pub(super) is_swagger: bool,
-    base: Option<Url>,
-    source: Option<&'a Url>,
+    pub(super) base: Option<Url>,
+    pub(super) source: Option<&'a Url>,
+    pub(super) budget: Budget,
+    /// References that were looked up before.
+    found: RefCell<HashMap<&'a str, Option<&'a Value>>>,
+}
+
+/// A parameter of an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Parameter<'a> {
+    pub(super) name: &'a str,
+    /// Where it is sent: `path`, `query`, and so on.
+    pub(super) place: &'a str,
+    pub(super) is_required: bool,
+    /// All of it; in 2.0 it is its own schema.
+    pub(super) value: &'a Value,
+}
+
+impl Parameter<'_> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.value.get(name).and_then(Value::as_str)
+    }
 }
 
 impl<'a> Document<'a> {
@@ -41,29 +85,40 @@ impl<'a> Document<'a> {
             return Err(vec![Violation::new(ROOT, Message::new(&NOT_OPENAPI))]);
         }
         let base = base.map(|base| {
-            let url = Url::parse(base.trim()).ok().filter(is_http);
+            let url = servers::absolute(None, base.trim());
             url.ok_or_else(|| vec![Violation::new("baseUrl", Message::new(&BAD_BASE))])
         });
-        Ok(Self { root, is_swagger, base: base.transpose()?, source })
+        let base = base.transpose()?;
+        Ok(Self { root, is_swagger, base, source, budget: Budget::new(), found: RefCell::default() })
     }
 
     pub(super) fn root(&self) -> &'a Value {
         self.root
     }
 
-    /// The title, as a name for what belongs together.
-    pub(super) fn title(&self) -> &'a str {
-        self.root.get("info").and_then(|info| info.get("title")).and_then(Value::as_str).unwrap_or_default()
+    /// The title, as a name for what belongs together; nothing where there is none.
+    pub(super) fn title(&self) -> Option<String> {
+        let title = self.root.get("info").and_then(|info| info.get("title")).and_then(Value::as_str)?;
+        Some(shortened(title, LONGEST_TITLE)).filter(|title| !title.is_empty())
     }
 
     /// What a local reference points to.
-    pub(super) fn find(&self, reference: &str) -> Option<&'a Value> {
-        let pointer = reference.strip_prefix('#')?;
+    pub(super) fn find(&self, reference: &'a str) -> Option<&'a Value> {
+        if let Some(found) = self.found.borrow().get(reference) {
+            return *found;
+        }
+        let found = self.look_up(reference);
+        self.found.borrow_mut().insert(reference, found);
+        found
+    }
+
+    fn look_up(&self, reference: &str) -> Option<&'a Value> {
+        let pointer = reference.strip_prefix('#').filter(|pointer| pointer.len() <= LONGEST_REFERENCE)?;
         let decoded = percent_encoding::percent_decode_str(pointer).decode_utf8().ok()?;
         self.root.pointer(&decoded)
     }
 
-    /// The thing itself, where a reference stands for it.
+    /// The thing itself, where a reference stands for it; null where that leads nowhere.
     pub(super) fn resolve(&self, value: &'a Value) -> &'a Value {
         let mut value = value;
         for _ in 0..LONGEST_CHAIN {
@@ -74,83 +129,73 @@ impl<'a> Document<'a> {
         &Value::Null
     }
 
-    /// Where an operation is called: what was asked for, or the first server with an absolute address.
-    pub(super) fn server(&self, item: &'a Value, operation: &'a Value) -> Option<Url> {
-        if let Some(base) = &self.base {
-            return Some(base.clone());
-        }
-        let own =
-            |value: &'a Value| value.get("servers").and_then(Value::as_array).filter(|list| !list.is_empty());
-        let servers = own(operation).or_else(|| own(item)).or_else(|| own(self.root));
-        let written: Vec<String> = match servers {
-            Some(servers) => servers.iter().filter_map(server_url).collect(),
-            None if self.is_swagger => self.swagger_servers(),
-            None => vec!["/".to_owned()],
-        };
-        written.iter().find_map(|written| self.absolute(written))
-    }
-
-    fn absolute(&self, written: &str) -> Option<Url> {
-        let url = match Url::parse(written) {
-            Ok(url) => url,
-            Err(_) => self.source?.join(written).ok()?,
-        };
-        Some(url).filter(is_http)
-    }
-
-    fn swagger_servers(&self) -> Vec<String> {
-        let text = |name: &str| self.root.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (host, path) = (text("host"), text("basePath"));
-        if host.is_empty() {
-            return vec![if path.is_empty() { "/".to_owned() } else { path.to_owned() }];
-        }
-        let schemes = self.root.get("schemes").and_then(Value::as_array).into_iter().flatten();
-        let mut schemes: Vec<&str> = schemes.filter_map(Value::as_str).collect();
-        // Whoever offers both means the safe one.
-        schemes.sort_by_key(|scheme| *scheme != "https");
-        if schemes.is_empty() {
-            schemes.push("https");
-        }
-        schemes.iter().map(|scheme| format!("{scheme}://{host}{path}")).collect()
-    }
-
     /// Paths and their operations, in the document's order.
     pub(super) fn paths(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
         self.root.get("paths").and_then(Value::as_object).into_iter().flatten()
     }
 
     /// The parameters of a path and of its operation, which may replace some of them.
-    pub(super) fn parameters(&self, item: &'a Value, operation: &'a Value) -> Vec<&'a Map<String, Value>> {
-        let listed =
-            |value: &'a Value| value.get("parameters").and_then(Value::as_array).into_iter().flatten();
-        let mut found: Vec<&'a Map<String, Value>> = Vec::new();
-        for parameter in listed(item).chain(listed(operation)) {
-            let Value::Object(parameter) = self.resolve(parameter) else { continue };
-            let same = |known: &&Map<String, Value>| {
-                known.get("name") == parameter.get("name") && known.get("in") == parameter.get("in")
-            };
-            found.retain(|known| !same(known));
-            found.push(parameter);
-        }
-        found
-    }
-}
-
-/// A server's address with its variables at their defaults.
-fn server_url(server: &Value) -> Option<String> {
-    let mut url = server.get("url")?.as_str()?.to_owned();
-    for (name, variable) in server.get("variables").and_then(Value::as_object).into_iter().flatten() {
-        let default = match variable.get("default") {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => continue,
+    pub(super) fn parameters(
+        &self,
+        item: &'a Value,
+        operation: &'a Value,
+        notes: &mut Vec<Message>,
+    ) -> Result<Vec<Parameter<'a>>, Message> {
+        let listed = |value: &'a Value| {
+            value.get("parameters").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
         };
-        url = url.replace(&format!("{{{name}}}"), &default);
+        let (of_path, of_operation) = (listed(item), listed(operation));
+        let count = of_path.len() + of_operation.len();
+        if count > MOST_PARAMETERS {
+            let message = Message::new(&TOO_MANY_PARAMETERS);
+            return Err(message.with("count", count).with("limit", MOST_PARAMETERS));
+        }
+        let mut found: Vec<Parameter<'a>> = Vec::with_capacity(count);
+        let mut known: HashMap<(&str, &str), usize> = HashMap::new();
+        for written in of_path.iter().chain(of_operation) {
+            let value = self.resolve(written);
+            if value.is_null() {
+                notes.push(unresolved(written));
+                continue;
+            }
+            let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+            let (name, place) = (text("name"), text("in"));
+            // The body of 2.0 needs no name.
+            let is_named = place == "body" || (1..=LONGEST_NAME).contains(&name.len());
+            if !is_named || !self.knows(place) {
+                let message = Message::new(&ODD_PARAMETER).with("name", shortened(name, 60));
+                notes.push(message.with("place", shortened(place, 60)));
+                continue;
+            }
+            let is_required = value.get("required") == Some(&Value::Bool(true));
+            let parameter = Parameter { name, place, is_required, value };
+            match known.entry((name, place)) {
+                Entry::Occupied(at) => {
+                    if let Some(known) = found.get_mut(*at.get()) {
+                        *known = parameter;
+                    }
+                }
+                Entry::Vacant(at) => {
+                    at.insert(found.len());
+                    found.push(parameter);
+                }
+            }
+        }
+        Ok(found)
     }
-    // A variable without a default leaves no address to call.
-    (!url.contains('{')).then_some(url)
+
+    fn knows(&self, place: &str) -> bool {
+        match place {
+            "path" | "query" | "header" => true,
+            "cookie" => !self.is_swagger,
+            "body" | "formData" => self.is_swagger,
+            _ => false,
+        }
+    }
 }
 
-fn is_http(url: &Url) -> bool {
-    matches!(url.scheme(), "http" | "https") && url.has_host()
+/// What is told of a reference that leads nowhere.
+pub(super) fn unresolved(written: &Value) -> Message {
+    let reference = written.get("$ref").and_then(Value::as_str).unwrap_or("null");
+    Message::new(&UNRESOLVED).with("reference", shortened(reference, 200))
 }

@@ -1,14 +1,19 @@
 //! OpenAPI 3.0 and 3.1 and Swagger 2.0: each operation becomes one tool.
 //!
 //! Documents are walked leniently: real ones break the standard in many ways, and one
-//! odd corner must not cost the rest.
+//! odd corner must not cost the rest. They are also anybody's: whatever one says, reading
+//! it costs a bounded amount of work, and no text of it is taken for a template.
 
+mod budget;
 mod document;
 mod operation;
 mod parameters;
 mod payload;
+mod plain;
 mod schema;
 mod security;
+mod servers;
+mod styles;
 
 use std::collections::HashMap;
 
@@ -17,7 +22,8 @@ use serde_json::Value;
 use url::Url;
 
 use self::document::Document;
-use self::operation::Operation;
+use self::operation::{Made, Operation};
+use self::plain::shortened;
 use super::{Imported, Names, Skipped};
 
 haft_core::templates! {
@@ -30,6 +36,18 @@ haft_core::templates! {
     NOT_AN_OPERATION = "openapi.notAnOperation",
         "is not described as an operation",
         "未描述为操作";
+    ELSEWHERE = "openapi.elsewhere",
+        "is described in {reference}, which is not part of the document",
+        "在 {reference} 中描述，不属于本文档";
+    NO_SLASH = "openapi.noSlash",
+        "its path does not begin with /",
+        "其路径不以 / 开头";
+    TOO_MANY = "openapi.tooManyOperations",
+        "it and {count} operations behind it are left out: one import takes at most {limit}; choose some with only",
+        "它及其后的 {count} 个操作被略过：一次导入最多 {limit} 个；请用 only 选择部分操作";
+    NOT_TOLD = "openapi.notTold",
+        "more was left out than can be told",
+        "略过的内容过多，无法全部列出";
 }
 
 /// How a document shall be read.
@@ -45,27 +63,41 @@ pub struct OpenApiOptions {
     pub only: Vec<String>,
 }
 
-const METHODS: [&str; 6] = ["get", "put", "post", "delete", "patch", "head"];
-const OTHER_METHODS: [&str; 2] = ["options", "trace"];
+/// Methods, and whether tools can use them.
+const METHODS: [(&str, bool); 8] = [
+    ("GET", true),
+    ("PUT", true),
+    ("POST", true),
+    ("DELETE", true),
+    ("PATCH", true),
+    ("HEAD", true),
+    ("OPTIONS", false),
+    ("TRACE", false),
+];
+
+/// Operations that one import makes tools of.
+const MOST_OPERATIONS: usize = 5_000;
+
+/// So much of what was left out is told.
+const MOST_TOLD: usize = 10_000;
 
 /// Turns a document into tools.
 pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, Vec<Violation>> {
     let document = Document::new(document, options.base_url.as_deref(), options.source.as_ref())?;
     let mut imported = Imported::default();
     let operations = operations(&document, &mut imported);
-    let chosen = chosen(operations, &options.only, &mut imported);
     let mut names = Names::new(options.name.as_deref());
+    // A name that several want is nobody's: each gets its own mark, whatever the order and the choice.
     let mut wanted: HashMap<String, usize> = HashMap::new();
-    for operation in &chosen {
+    for operation in &operations {
         *wanted.entry(names.wanted(&operation.wanted_name())).or_default() += 1;
     }
-    for operation in &chosen {
-        // A name that several want is nobody's: each gets its own mark, whatever the order.
-        let text = operation.wanted_name();
-        let is_contested = wanted.get(&names.wanted(&text)).is_some_and(|count| *count > 1);
-        match operation.to_tool(&document, options.name.as_deref(), &mut imported) {
-            Ok(mut tool) => {
-                let identity = operation.identity();
+    let chosen = chosen(operations, &options.only, &mut imported);
+    for operation in chosen.iter().take(MOST_OPERATIONS) {
+        match operation.to_tool(&document, options.name.as_deref()) {
+            Ok(Made { mut tool, notes, secrets }) => {
+                let (text, identity) = (operation.wanted_name(), operation.identity());
+                let is_contested = wanted.get(&names.wanted(&text)).is_some_and(|count| *count > 1);
                 let name = if is_contested {
                     names.marked(&text, &identity)
                 } else {
@@ -73,9 +105,16 @@ pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, V
                 };
                 tool.definition.shift_insert(0, "name".to_owned(), name.into());
                 imported.tools.push(tool);
+                secrets.iter().for_each(|secret| imported.needs_secret(secret));
+                notes.into_iter().for_each(|note| tell(&mut imported.notes, &identity, note));
             }
-            Err(reason) => imported.skipped.push(Skipped { operation: operation.identity(), reason }),
+            Err(reason) => tell(&mut imported.skipped, &operation.identity(), reason),
         }
+    }
+    if let Some(first) = chosen.get(MOST_OPERATIONS) {
+        let count = chosen.len() - MOST_OPERATIONS - 1;
+        let reason = Message::new(&TOO_MANY).with("count", count).with("limit", MOST_OPERATIONS);
+        imported.skipped.push(Skipped { operation: first.identity(), reason });
     }
     Ok(imported)
 }
@@ -83,25 +122,43 @@ pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, V
 /// Every operation of a document; what is none is said.
 fn operations<'a>(document: &Document<'a>, imported: &mut Imported) -> Vec<Operation<'a>> {
     let mut operations = Vec::new();
-    for (path, item) in document.paths().filter(|(path, _)| path.starts_with('/')) {
-        let item = document.resolve(item);
-        for (method, operation) in item.as_object().into_iter().flatten() {
-            let method = method.to_ascii_lowercase();
-            let named = format!("{} {path}", method.to_ascii_uppercase());
-            if OTHER_METHODS.contains(&method.as_str()) {
-                let reason = Message::new(&NOT_A_METHOD).with("method", method.to_ascii_uppercase());
-                imported.skipped.push(Skipped { operation: named, reason });
-            } else if METHODS.contains(&method.as_str()) {
-                if operation.is_object() {
-                    operations.push(Operation { path, method: method.to_ascii_uppercase(), item, operation });
-                } else {
-                    let reason = Message::new(&NOT_AN_OPERATION);
-                    imported.skipped.push(Skipped { operation: named, reason });
-                }
-            }
+    // Whatever else is written among the paths is an extension.
+    for (path, written) in document.paths().filter(|(path, _)| !path.starts_with("x-")) {
+        let item = document.resolve(written);
+        if item.is_null() {
+            let reference = written.get("$ref").and_then(Value::as_str).unwrap_or("null");
+            let reason = Message::new(&ELSEWHERE).with("reference", shortened(reference, 200));
+            tell(&mut imported.skipped, path, reason);
+            continue;
+        }
+        for (name, operation) in item.as_object().into_iter().flatten() {
+            let known = METHODS.iter().find(|(method, _)| method.eq_ignore_ascii_case(name)).copied();
+            let Some((method, is_usable)) = known else { continue };
+            let found = Operation { path, method, item, operation };
+            let reason = if !is_usable {
+                Message::new(&NOT_A_METHOD).with("method", method)
+            } else if !operation.is_object() {
+                Message::new(&NOT_AN_OPERATION)
+            } else if !path.starts_with('/') {
+                Message::new(&NO_SLASH)
+            } else {
+                operations.push(found);
+                continue;
+            };
+            tell(&mut imported.skipped, &found.identity(), reason);
         }
     }
     operations
+}
+
+/// Adds to what is told, up to a limit.
+fn tell(told: &mut Vec<Skipped>, operation: &str, reason: Message) {
+    let operation = operation.to_owned();
+    match told.len() {
+        ..MOST_TOLD => told.push(Skipped { operation, reason }),
+        MOST_TOLD => told.push(Skipped { operation, reason: Message::new(&NOT_TOLD) }),
+        _ => {}
+    }
 }
 
 /// The operations that were asked for; what is not there is said.
@@ -124,5 +181,15 @@ fn chosen<'a>(
 
 /// Every message of this importer.
 pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, document::TEMPLATES, operation::TEMPLATES].into_iter().flatten().copied()
+    [
+        TEMPLATES,
+        document::TEMPLATES,
+        operation::TEMPLATES,
+        parameters::TEMPLATES,
+        payload::TEMPLATES,
+        security::TEMPLATES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }

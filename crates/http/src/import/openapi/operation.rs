@@ -2,31 +2,49 @@
 
 use haft_core::{Message, ToolSchema};
 use serde_json::{Map, Value, json};
+use url::Position;
 
 use super::document::Document;
 use super::parameters::Request;
-use super::schema::shortened;
-use super::{payload, security};
-use crate::import::{Imported, ImportedTool};
-use crate::url::UrlTemplate;
+use super::plain::{beginning, shortened, written};
+use super::{payload, security, servers};
+use crate::import::ImportedTool;
+use crate::kind;
 
 haft_core::templates! {
     NO_SERVER = "openapi.noServer",
         "the document names no server with an absolute address; give baseUrl",
         "文档没有给出完整地址的服务器；请提供 baseUrl";
-    BAD_URL = "openapi.badUrl",
-        "its address cannot be called: {reason}",
-        "其地址无法调用: {reason}";
+    LONG_PATH = "openapi.longPath",
+        "its path has more than {limit} bytes",
+        "其路径超过 {limit} 字节";
+    REFUSED = "openapi.refused",
+        "no tool can be made of it: {field} {reason}",
+        "无法将其变成工具：{field} {reason}";
+    TOO_MUCH = "openapi.tooMuch",
+        "the operations before it took all that one import may hold; choose some with only",
+        "之前的操作已用完一次导入的容量；请用 only 选择部分操作";
 }
 
 const LONGEST_DESCRIPTION: usize = 1_500;
+const LONGEST_PATH: usize = 2_000;
+const LONGEST_ID: usize = 512;
 
 /// One operation of a document.
 pub(super) struct Operation<'a> {
     pub(super) path: &'a str,
-    pub(super) method: String,
+    pub(super) method: &'static str,
     pub(super) item: &'a Value,
     pub(super) operation: &'a Value,
+}
+
+/// What an operation became.
+pub(super) struct Made {
+    /// Without a name.
+    pub(super) tool: ImportedTool,
+    /// What it goes without.
+    pub(super) notes: Vec<Message>,
+    pub(super) secrets: Vec<String>,
 }
 
 impl<'a> Operation<'a> {
@@ -38,18 +56,20 @@ impl<'a> Operation<'a> {
     fn operation_id(&self) -> Option<&'a str> {
         let id = self.operation.get("operationId").and_then(Value::as_str)?;
         // An id without a single usable letter names nothing.
-        id.bytes().any(|byte| byte.is_ascii_alphanumeric()).then_some(id)
+        beginning(id, LONGEST_ID).bytes().any(|byte| byte.is_ascii_alphanumeric()).then_some(id)
     }
 
     pub(super) fn wanted_name(&self) -> String {
-        self.operation_id()
-            .map_or_else(|| format!("{}_{}", self.method.to_ascii_lowercase(), self.path), str::to_owned)
+        match self.operation_id() {
+            Some(id) => beginning(id, LONGEST_ID).to_owned(),
+            None => format!("{}_{}", self.method.to_ascii_lowercase(), beginning(self.path, LONGEST_ID)),
+        }
     }
 
     pub(super) fn is_called(&self, wanted: &str) -> bool {
         let same_identity = || {
             wanted.split_once(' ').is_some_and(|(method, path)| {
-                method.eq_ignore_ascii_case(&self.method) && path.trim() == self.path
+                method.eq_ignore_ascii_case(self.method) && path.trim() == self.path
             })
         };
         self.operation_id() == Some(wanted) || same_identity()
@@ -57,8 +77,10 @@ impl<'a> Operation<'a> {
 
     /// When to use it: summary and description, or what it is.
     fn description(&self) -> String {
-        let text =
-            |name: &str| self.operation.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default();
+        let text = |name: &str| {
+            let text = self.operation.get(name).and_then(Value::as_str).unwrap_or_default();
+            beginning(text, LONGEST_DESCRIPTION * 4).trim()
+        };
         let (summary, description) = (text("summary"), text("description"));
         let whole = match (summary.is_empty(), description.is_empty()) {
             (true, true) => return self.identity(),
@@ -70,41 +92,42 @@ impl<'a> Operation<'a> {
         shortened(&whole, LONGEST_DESCRIPTION)
     }
 
-    /// The tool, without a name.
-    pub(super) fn to_tool(
-        &self,
-        document: &Document<'a>,
-        prefix: Option<&str>,
-        imported: &mut Imported,
-    ) -> Result<ImportedTool, Message> {
-        let server = document.server(self.item, self.operation).ok_or_else(|| Message::new(&NO_SERVER))?;
-        let parameters = document.parameters(self.item, self.operation);
-        let mut request = Request::new(document, self.path, &parameters);
+    /// The tool, or why there is none.
+    pub(super) fn to_tool(&self, document: &Document<'a>, prefix: Option<&str>) -> Result<Made, Message> {
+        if document.budget.is_spent() {
+            return Err(Message::new(&TOO_MUCH));
+        }
+        if self.path.len() > LONGEST_PATH {
+            return Err(Message::new(&LONG_PATH).with("limit", LONGEST_PATH));
+        }
+        let server = servers::find(document, self.item, self.operation);
+        let server = server.ok_or_else(|| Message::new(&NO_SERVER))?;
+        let host = servers::authority(&server);
+        let mut notes = Vec::new();
+        let parameters = document.parameters(self.item, self.operation, &mut notes)?;
+        let mut credentials = security::find(document, self.operation, &host, &mut notes);
+        let mut request = Request::new(document, self.path, &parameters, &mut credentials)?;
         // No server reads the body of a HEAD.
         if self.method != "HEAD" {
-            payload::add(document, self.operation, &parameters, &mut request);
+            payload::add(document, self.operation, &parameters, &mut request)?;
         }
-        let named = prefix.unwrap_or_else(|| document.title());
-        for secret in security::add(document, self.operation, named, &mut request) {
-            imported.needs_secret(&secret);
+        document.budget.take_arguments(request.argument_count());
+        if document.budget.is_spent() {
+            return Err(Message::new(&TOO_MUCH));
         }
-        let url = format!("{}{}", server.as_str().trim_end_matches('/'), request.path);
-        UrlTemplate::parse(&url)
-            .map_err(|reason| Message::new(&BAD_URL).with_messages("reason", vec![reason]))?;
-        let mut config = Map::new();
-        config.insert("url".to_owned(), url.into());
-        config.insert("method".to_owned(), self.method.clone().into());
+        notes.append(&mut request.notes);
         let input_schema = request.schema();
-        // An empty query says that arguments have their place, even where nothing is sent.
-        config.insert("query".to_owned(), Value::Object(std::mem::take(&mut request.query)));
-        for (name, fields) in [("headers", &mut request.headers), ("auth", &mut request.auth)] {
-            if !fields.is_empty() {
-                config.insert(name.to_owned(), Value::Object(std::mem::take(fields)));
-            }
-        }
-        if let Some((body, kind)) = request.body.take() {
-            config.insert("body".to_owned(), body);
-            config.insert("bodyType".to_owned(), kind.into());
+        let path = format!("{}{}", written(server.path().trim_end_matches('/')), request.path);
+        // A user name stays in front of the host, and is refused where the URL is read.
+        let url = format!("{}{path}", &server[..Position::BeforePath]);
+        let mut config = request_config(request, credentials.auth);
+        config.shift_insert(0, "url".to_owned(), url.into());
+        config.shift_insert(1, "method".to_owned(), self.method.into());
+        config.insert("sendDefaults".to_owned(), false.into());
+        config.insert("imported".to_owned(), self.origin(document, host));
+        if let Some(violation) = kind::check(&config).into_iter().next() {
+            let message = Message::new(&REFUSED).with("field", violation.path);
+            return Err(message.with_messages("reason", vec![violation.message]));
         }
         let mut definition = Map::new();
         definition.insert("description".to_owned(), self.description().into());
@@ -114,8 +137,35 @@ impl<'a> Operation<'a> {
         }
         definition.insert("inputSchema".to_owned(), accepted(input_schema));
         definition.insert("config".to_owned(), Value::Object(config));
-        Ok(ImportedTool { definition, method: self.method.clone(), path: self.path.to_owned() })
+        let tool = ImportedTool { definition, method: self.method.to_owned(), path: self.path.to_owned() };
+        Ok(Made { tool, notes, secrets: credentials.secrets })
     }
+
+    /// Where the tool came from, so that it is known when it is imported again.
+    fn origin(&self, document: &Document<'a>, host: String) -> Value {
+        let title = document.title().unwrap_or(host);
+        json!({"from": "openapi", "document": title, "operation": self.identity()})
+    }
+}
+
+/// The config of a request, but for where it goes.
+fn request_config(request: Request, auth: Map<String, Value>) -> Map<String, Value> {
+    let mut config = Map::new();
+    // An empty query says that arguments have their place, even where nothing is sent.
+    config.insert("query".to_owned(), Value::Object(request.query));
+    for (name, fields) in [("headers", request.headers), ("cookies", request.cookies), ("auth", auth)] {
+        if !fields.is_empty() {
+            config.insert(name.to_owned(), Value::Object(fields));
+        }
+    }
+    if let Some((body, kind)) = request.body {
+        config.insert("body".to_owned(), body);
+        config.insert("bodyType".to_owned(), kind.into());
+    }
+    if !request.brackets.is_empty() {
+        config.insert("brackets".to_owned(), request.brackets.into());
+    }
+    config
 }
 
 /// A schema that our own validator takes: where it does not, properties lose their detail one by one.

@@ -1,11 +1,38 @@
 //! Parameters in path, query, header and cookie: placeholders, and the schema of their values.
 
+use haft_core::Message;
 use serde_json::{Map, Value, json};
 
-use super::document::Document;
+use super::document::{Document, Parameter};
+use super::plain::{is_plain, shortened, written};
 use super::schema::convert;
+use super::security::{Credentials, Place};
+use super::styles::{self, Style, as_json_text, joined, scalar};
+use crate::cookies;
 use crate::headers::NOT_CONFIGURABLE;
 use crate::import::variable_name;
+use crate::query::encode;
+
+haft_core::templates! {
+    NEEDED = "openapi.neededParameter",
+        "it needs the parameter {name} in {place}, which tools cannot send",
+        "它需要位于 {place} 的参数 {name}，工具无法发送";
+    LEFT_OUT = "openapi.leftOutParameter",
+        "the parameter {name} in {place} cannot be sent beside the others; the tool was imported without it",
+        "位于 {place} 的参数 {name} 无法与其他参数一起发送；导入的工具不含该参数";
+    NOT_IN_PATH = "openapi.notInPath",
+        "the parameter {name} does not stand in the path; the tool was imported without it",
+        "参数 {name} 未出现在路径中；导入的工具不含该参数";
+    NOT_SPREAD = "openapi.notSpread",
+        "the parameter {name} is sent as JSON text: its fields cannot each have a place in the query",
+        "参数 {name} 以 JSON 文本发送：其字段无法各自放入查询";
+    OWN_HEADER = "openapi.ownHeader",
+        "the header {name} is no argument: Haft sets it, or auth does",
+        "请求头 {name} 不是参数：由 Haft 或 auth 设置";
+}
+
+/// Headers that other parts of a document or of Haft set.
+const OWN_HEADERS: [&str; 4] = ["content-type", "authorization", "accept-encoding", "user-agent"];
 
 /// A request as it is put together.
 pub(super) struct Request {
@@ -13,35 +40,49 @@ pub(super) struct Request {
     pub(super) path: String,
     pub(super) query: Map<String, Value>,
     pub(super) headers: Map<String, Value>,
-    pub(super) auth: Map<String, Value>,
+    pub(super) cookies: Map<String, Value>,
     /// With its `bodyType`.
     pub(super) body: Option<(Value, &'static str)>,
+    /// Fields of query and form that are written in brackets.
+    pub(super) brackets: Vec<String>,
+    /// What it goes without.
+    pub(super) notes: Vec<Message>,
+    taken: Vec<Place>,
     properties: Map<String, Value>,
     required: Vec<String>,
 }
 
 impl Request {
-    pub(super) fn new(document: &Document<'_>, path: &str, parameters: &[&Map<String, Value>]) -> Self {
+    /// A request with these parameters, beside what says who calls.
+    pub(super) fn new<'a>(
+        document: &Document<'a>,
+        path: &str,
+        parameters: &[Parameter<'a>],
+        credentials: &mut Credentials,
+    ) -> Result<Self, Message> {
         let mut request = Self {
-            path: path.to_owned(),
-            query: Map::new(),
-            headers: Map::new(),
-            auth: Map::new(),
+            path: String::new(),
+            query: std::mem::take(&mut credentials.query),
+            headers: std::mem::take(&mut credentials.headers),
+            cookies: std::mem::take(&mut credentials.cookies),
             body: None,
+            brackets: Vec::new(),
+            notes: Vec::new(),
+            taken: std::mem::take(&mut credentials.places),
             properties: Map::new(),
             required: Vec::new(),
         };
-        request.add_path(document, parameters);
+        request.add_path(document, path, parameters);
         for parameter in parameters {
-            let name = parameter.get("name").and_then(Value::as_str).unwrap_or_default();
-            match parameter.get("in").and_then(Value::as_str) {
-                Some("query") if !name.is_empty() => request.add_query(document, name, parameter),
-                Some("header") if !name.is_empty() => request.add_header(document, name, parameter),
-                Some("cookie") if !name.is_empty() => request.add_cookie(document, name, parameter),
-                Some(_) | None => {}
+            match parameter.place {
+                "query" => request.add_query(document, parameter, parameters)?,
+                "header" => request.add_header(document, parameter)?,
+                "cookie" => request.add_cookie(document, parameter)?,
+                // Those of the path are done, and bodies come later.
+                _ => {}
             }
         }
-        request
+        Ok(request)
     }
 
     /// An argument of its own; its name is changed where another has it.
@@ -60,6 +101,10 @@ impl Request {
         name
     }
 
+    pub(super) fn argument_count(&self) -> usize {
+        self.properties.len()
+    }
+
     pub(super) fn schema(&mut self) -> Value {
         json!({
             "type": "object",
@@ -70,100 +115,151 @@ impl Request {
     }
 
     /// `{id}` in the path, described or not.
-    fn add_path(&mut self, document: &Document<'_>, parameters: &[&Map<String, Value>]) {
-        let path = std::mem::take(&mut self.path);
+    fn add_path<'a>(&mut self, document: &Document<'a>, path: &str, parameters: &[Parameter<'a>]) {
         let mut filled = String::new();
-        let mut rest = path.as_str();
-        let mut known: Vec<(String, String)> = Vec::new();
+        let mut rest = path;
+        let mut known: Vec<(&str, String)> = Vec::new();
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, after)) = after.split_once('}') else { break };
-            filled.push_str(&literal(before));
-            let variable = match known.iter().find(|(other, _)| other == name) {
+            filled.push_str(&written(before));
+            let is_it = |parameter: &&Parameter<'a>| parameter.place == "path" && parameter.name == name;
+            let described = parameters.iter().find(is_it);
+            let (prefix, separator) = described.map_or(("", ","), styles::of_path);
+            let variable = match known.iter().find(|(other, _)| *other == name) {
                 Some((_, variable)) => variable.clone(),
                 None => {
-                    let described = parameters.iter().find(|parameter| {
-                        parameter.get("in") == Some(&"path".into())
-                            && parameter.get("name") == Some(&name.into())
-                    });
                     let schema = described
-                        .map(|parameter| scalar(parameter_schema(document, parameter)))
+                        .map(|parameter| scalar(parameter_schema(document, parameter), separator))
                         .unwrap_or_else(|| json!({"type": "string"}));
                     let variable = self.argument(name, "path", schema, true);
-                    known.push((name.to_owned(), variable.clone()));
+                    known.push((name, variable.clone()));
                     variable
                 }
             };
+            filled.push_str(prefix);
+            if prefix == ";" {
+                filled.push_str(&format!("{}=", encode(name)));
+            }
             filled.push_str(&format!("{{{{{variable}}}}}"));
             rest = after;
         }
-        filled.push_str(&literal(rest));
+        filled.push_str(&written(rest));
         self.path = filled;
+        for parameter in parameters.iter().filter(|parameter| parameter.place == "path") {
+            if !known.iter().any(|(name, _)| *name == parameter.name) {
+                self.notes.push(Message::new(&NOT_IN_PATH).with("name", shortened(parameter.name, 60)));
+            }
+        }
     }
 
-    fn add_query(&mut self, document: &Document<'_>, name: &str, parameter: &Map<String, Value>) {
+    fn add_query<'a>(
+        &mut self,
+        document: &Document<'a>,
+        parameter: &Parameter<'a>,
+        all: &[Parameter<'a>],
+    ) -> Result<(), Message> {
+        let name = parameter.name;
+        // What says who calls is no argument.
+        if self.taken.contains(&Place::Query(name.to_owned())) {
+            return Ok(());
+        }
+        if !is_plain(name) || self.query.contains_key(name) {
+            return self.leave_out(parameter);
+        }
         let schema = parameter_schema(document, parameter);
-        let is_required = parameter.get("required") == Some(&Value::Bool(true));
-        let style = parameter.get("style").and_then(Value::as_str).unwrap_or("form");
-        let is_content = parameter.contains_key("content");
-        let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-        let name = name.strip_suffix("[]").map_or(name, |_| name);
-        let separator = separator(parameter, style, kind);
-        let fields =
-            schema.get("properties").and_then(Value::as_object).filter(|_| kind == "object" && !is_content);
-        match (separator, fields) {
-            (Some(separator), _) => {
-                let schema = joined(&schema, separator);
-                let variable = self.argument(name, "query", schema, is_required);
-                self.query.insert(name.to_owned(), placeholder(&variable));
+        let schema = match styles::of_query(parameter, &schema) {
+            Style::Plain => schema,
+            Style::Json => as_json_text(&schema),
+            Style::Joined(separator) => joined(&schema, separator),
+            Style::Brackets => {
+                self.brackets.push(name.to_owned());
+                schema
             }
-            (None, Some(fields)) if !fields.is_empty() && fields.keys().all(|field| is_step(field)) => {
-                let fields: Vec<String> = fields.keys().cloned().collect();
-                let variable = self.argument(name, "query", schema, is_required);
-                for field in fields {
-                    // Exploded objects are fields of the query itself, or `filter[field]`.
-                    let key = if style == "deepObject" { format!("{name}[{field}]") } else { field.clone() };
-                    self.query.insert(key, placeholder(&format!("{variable}.{field}")));
+            Style::Spread => match self.free_fields(&schema, all) {
+                Some(fields) => {
+                    let variable = self.argument(name, "query", schema, parameter.is_required);
+                    for field in fields {
+                        let value = placeholder(&format!("{variable}.{field}"));
+                        self.query.insert(field, value);
+                    }
+                    return Ok(());
                 }
-            }
-            (None, _) => {
-                let variable = self.argument(name, "query", schema, is_required);
-                self.query.insert(name.to_owned(), placeholder(&variable));
-            }
-        }
-    }
-
-    fn add_header(&mut self, document: &Document<'_>, name: &str, parameter: &Map<String, Value>) {
-        let lower = name.to_ascii_lowercase();
-        // The standard leaves these to other parts of the document, and the rest is ours.
-        let is_ours = ["accept", "content-type", "authorization", "accept-encoding", "user-agent"];
-        let is_valid = http::HeaderName::from_bytes(name.as_bytes()).is_ok();
-        let is_taken = self.headers.keys().any(|known| known.eq_ignore_ascii_case(name));
-        if is_ours.contains(&lower.as_str())
-            || NOT_CONFIGURABLE.contains(&lower.as_str())
-            || !is_valid
-            || is_taken
-        {
-            return;
-        }
-        let is_required = parameter.get("required") == Some(&Value::Bool(true));
-        let schema = scalar(parameter_schema(document, parameter));
-        let variable = self.argument(name, "header", schema, is_required);
-        self.headers.insert(name.to_owned(), placeholder(&variable));
-    }
-
-    /// Only required cookies: one header holds them all, and cannot be sent with a part missing.
-    fn add_cookie(&mut self, document: &Document<'_>, name: &str, parameter: &Map<String, Value>) {
-        if parameter.get("required") != Some(&Value::Bool(true)) {
-            return;
-        }
-        let schema = scalar(parameter_schema(document, parameter));
-        let variable = self.argument(name, "cookie", schema, true);
-        let cookie = format!("{name}={{{{{variable}}}}}");
-        let cookies = match self.headers.get("Cookie").and_then(Value::as_str) {
-            Some(others) => format!("{others}; {cookie}"),
-            None => cookie,
+                None => {
+                    self.notes.push(Message::new(&NOT_SPREAD).with("name", name));
+                    schema
+                }
+            },
         };
-        self.headers.insert("Cookie".to_owned(), cookies.into());
+        let variable = self.argument(name, "query", schema, parameter.is_required);
+        self.query.insert(name.to_owned(), placeholder(&variable));
+        Ok(())
+    }
+
+    /// The fields of an object, where each can be a parameter of its own.
+    fn free_fields(&self, schema: &Value, all: &[Parameter<'_>]) -> Option<Vec<String>> {
+        let fields = schema.get("properties").and_then(Value::as_object)?;
+        let is_declared = |field: &str| all.iter().any(|other| other.place == "query" && other.name == field);
+        let is_free = |field: &String| {
+            let is_taken = self.query.contains_key(field)
+                || self.taken.contains(&Place::Query(field.clone()))
+                || is_declared(field);
+            // A placeholder must be able to reach it.
+            variable_name(field) == *field && !is_taken
+        };
+        (!fields.is_empty() && fields.keys().all(is_free)).then(|| fields.keys().cloned().collect())
+    }
+
+    fn add_header<'a>(&mut self, document: &Document<'a>, parameter: &Parameter<'a>) -> Result<(), Message> {
+        let name = parameter.name;
+        let lower = name.to_ascii_lowercase();
+        if self.taken.contains(&Place::Header(lower.clone())) {
+            return Ok(());
+        }
+        // What is taken for an answer is ours to say, unless the server insists.
+        let is_own = OWN_HEADERS.contains(&lower.as_str())
+            || NOT_CONFIGURABLE.contains(&lower.as_str())
+            || (lower == "accept" && !parameter.is_required);
+        if is_own {
+            if parameter.is_required && lower != "content-type" {
+                self.notes.push(Message::new(&OWN_HEADER).with("name", name));
+            }
+            return Ok(());
+        }
+        let is_known = self.headers.keys().any(|known| known.eq_ignore_ascii_case(name));
+        if is_known || http::HeaderName::from_bytes(name.as_bytes()).is_err() {
+            return self.leave_out(parameter);
+        }
+        let schema = scalar(parameter_schema(document, parameter), ",");
+        let variable = self.argument(name, "header", schema, parameter.is_required);
+        self.headers.insert(name.to_owned(), placeholder(&variable));
+        Ok(())
+    }
+
+    fn add_cookie<'a>(&mut self, document: &Document<'a>, parameter: &Parameter<'a>) -> Result<(), Message> {
+        let name = parameter.name;
+        if self.taken.contains(&Place::Cookie(name.to_owned())) {
+            return Ok(());
+        }
+        let is_line_taken = self.taken.contains(&Place::Header("cookie".to_owned()));
+        if is_line_taken || !cookies::is_name(name) {
+            return self.leave_out(parameter);
+        }
+        let schema = scalar(parameter_schema(document, parameter), ",");
+        let variable = self.argument(name, "cookie", schema, parameter.is_required);
+        self.cookies.insert(name.to_owned(), placeholder(&variable));
+        Ok(())
+    }
+
+    /// Goes without a parameter, unless it is needed.
+    fn leave_out(&mut self, parameter: &Parameter<'_>) -> Result<(), Message> {
+        let template = if parameter.is_required { &NEEDED } else { &LEFT_OUT };
+        let message = Message::new(template).with("name", shortened(parameter.name, 60));
+        let message = message.with("place", parameter.place);
+        if parameter.is_required {
+            return Err(message);
+        }
+        self.notes.push(message);
+        Ok(())
     }
 }
 
@@ -171,78 +267,18 @@ pub(super) fn placeholder(variable: &str) -> Value {
     format!("{{{{{variable}}}}}").into()
 }
 
-/// What the author's path may hold that a template reads otherwise.
-fn literal(text: &str) -> String {
-    text.replace('}', "%7D").replace(' ', "%20")
-}
-
-/// The name of a field that a placeholder can reach.
-fn is_step(field: &str) -> bool {
-    variable_name(field) == field
-}
-
 /// The schema of a parameter, with its description.
-pub(super) fn parameter_schema(document: &Document<'_>, parameter: &Map<String, Value>) -> Value {
-    let content = parameter.get("content").and_then(Value::as_object);
+pub(super) fn parameter_schema<'a>(document: &Document<'a>, parameter: &Parameter<'a>) -> Value {
+    let content = parameter.value.get("content").and_then(Value::as_object);
     let inner = content.and_then(|content| content.values().next()?.get("schema"));
-    let mut schema = match parameter.get("schema").or(inner) {
-        Some(schema) => convert(document, schema),
-        // In 2.0 the parameter is its own schema.
-        None => {
-            let mut own = parameter.clone();
-            own.shift_remove("required");
-            convert(document, &Value::Object(own))
-        }
-    };
-    if let (Value::Object(schema), Some(Value::String(text))) = (&mut schema, parameter.get("description"))
-        && !text.trim().is_empty()
+    // In 2.0 the parameter is its own schema.
+    let described = parameter.value.get("schema").or(inner).unwrap_or(parameter.value);
+    let mut schema = convert(document, described);
+    let about = shortened(parameter.text("description").unwrap_or_default(), 1_000);
+    if let Value::Object(schema) = &mut schema
+        && !about.is_empty()
     {
-        schema.insert("description".to_owned(), super::schema::shortened(text, 1_000).into());
+        schema.insert("description".to_owned(), about.into());
     }
     schema
-}
-
-/// A value that stands in a path or a header is one word.
-fn scalar(schema: Value) -> Value {
-    let is_list = matches!(schema.get("type").and_then(Value::as_str), Some("array" | "object"));
-    if is_list { joined(&schema, ",") } else { schema }
-}
-
-/// What stands between the items of a list, where they do not each come with the key.
-fn separator(parameter: &Map<String, Value>, style: &str, kind: &str) -> Option<&'static str> {
-    if kind != "array" {
-        return None;
-    }
-    let is_swagger = !parameter.contains_key("schema") && !parameter.contains_key("content");
-    if is_swagger {
-        return match parameter.get("collectionFormat").and_then(Value::as_str).unwrap_or("csv") {
-            "multi" => None,
-            "ssv" => Some(" "),
-            "tsv" => Some("\t"),
-            "pipes" => Some("|"),
-            _ => Some(","),
-        };
-    }
-    let is_exploded = parameter.get("explode").and_then(Value::as_bool).unwrap_or(style == "form");
-    match style {
-        _ if is_exploded => None,
-        "spaceDelimited" => Some(" "),
-        "pipeDelimited" => Some("|"),
-        _ => Some(","),
-    }
-}
-
-/// A list as one text.
-fn joined(schema: &Value, separator: &str) -> Value {
-    let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let allowed =
-        schema.get("items").and_then(|items| items.get("enum")).map(|allowed| format!(" Of: {allowed}."));
-    let between = match separator {
-        "," => "commas",
-        " " => "blanks",
-        "\t" => "tabs",
-        _ => "|",
-    };
-    let about = format!("{about} Values with {between} between them.{}", allowed.unwrap_or_default());
-    json!({"type": "string", "description": about.trim()})
 }

@@ -1,6 +1,6 @@
 //! Postman collections, versions 2.0 and 2.1: each request becomes one tool.
 //!
-//! Scripts and saved answers are not looked at.
+//! Scripts are not run and saved answers are not looked at.
 
 mod request;
 mod variables;
@@ -11,71 +11,137 @@ use serde_json::Value;
 
 use self::variables::Variables;
 use super::Imported;
-use super::example::{Importer, snake};
+use super::example::{ExampleOptions, Importer, Source, clean, snake};
+use crate::generic::BaseUrl;
 
 haft_core::templates! {
     NOT_A_COLLECTION = "import.postman.notACollection",
         "is not a Postman collection of version 2: it has no list called item; export it as Collection v2.1",
         "不是 v2 版本的 Postman 集合：缺少 item 列表；请导出为 Collection v2.1";
+    TOO_DEEP = "import.postman.tooDeep",
+        "its folders are nested more than {limit} levels deep",
+        "文件夹嵌套超过 {limit} 层";
+    SCRIPT = "import.postman.script",
+        "its script that runs before the request was left out",
+        "已去掉请求前运行的脚本";
+    CERTIFICATE = "import.postman.certificate",
+        "its client certificate was left out",
+        "已去掉客户端证书";
 }
 
-/// The longest description that is taken over.
+/// The longest description that is taken over, and the longest name of a folder or a request.
 const LONGEST_DESCRIPTION: usize = 4000;
+const LONGEST_NAME: usize = 200;
 
-/// Turns a collection into tools; `name` is put before each of theirs.
-pub fn postman(document: &Value, name: Option<&str>) -> Result<Imported, Vec<Violation>> {
+/// Folders within folders are opened so deep.
+const DEEPEST: usize = 64;
+
+/// Turns a collection into tools.
+pub fn postman(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<Violation>> {
     // The API of Postman wraps what its export gives as it is.
     let collection = document.get("collection").filter(|inner| inner.is_object()).unwrap_or(document);
     let Some(items) = collection.get("item").and_then(Value::as_array) else {
         return Err(vec![Violation::new(ROOT, Message::new(&NOT_A_COLLECTION))]);
     };
-    let mut walk = Walk { importer: Importer::new(name), variables: Variables::read(collection) };
-    walk.items(items, "", own_auth(collection));
+    let base_url = options.base_url.as_deref().map(str::trim).filter(|base| !base.is_empty());
+    if let Some(Err(message)) = base_url.map(BaseUrl::parse) {
+        return Err(vec![Violation::new("baseUrl", message)]);
+    }
+    let title = collection.pointer("/info/name").and_then(Value::as_str).map(clean);
+    let importer = Importer::new(Source {
+        from: "postman",
+        document: title.filter(|title| !title.trim().is_empty()),
+        prefix: options.name.as_deref(),
+        only: &options.only,
+    });
+    let mut walk = Walk { importer, variables: Variables::read(collection), base_url };
+    let inherited = Inherited { auth: own_auth(collection), has_script: has_script(collection), depth: 0 };
+    walk.items(items, "", inherited);
     Ok(walk.importer.finish())
 }
 
 /// Every message about collections.
 pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, request::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, request::TEMPLATES, variables::TEMPLATES].into_iter().flatten().copied()
 }
 
 fn own_auth(owner: &Value) -> Option<&Value> {
     owner.get("auth").filter(|auth| auth.is_object())
 }
 
-struct Walk {
-    importer: Importer,
-    variables: Variables,
+/// Whether something runs before the requests of a collection, a folder or an item.
+fn has_script(owner: &Value) -> bool {
+    let events = owner.get("event").and_then(Value::as_array).into_iter().flatten();
+    let mut before = events.filter(|event| event.get("listen").and_then(Value::as_str) == Some("prerequest"));
+    let has_words = |line: &Value| line.as_str().is_some_and(|line| !line.trim().is_empty());
+    before.any(|event| match event.pointer("/script/exec") {
+        Some(Value::Array(lines)) => lines.iter().any(has_words),
+        Some(line) => has_words(line),
+        None => false,
+    })
 }
 
-impl Walk {
-    /// Folders within folders; what has no auth of its own has that of its folder.
-    fn items(&mut self, items: &[Value], within: &str, auth: Option<&Value>) {
+/// What a request has from the folders it is in.
+#[derive(Clone, Copy)]
+struct Inherited<'c> {
+    auth: Option<&'c Value>,
+    has_script: bool,
+    depth: usize,
+}
+
+impl<'c> Inherited<'c> {
+    /// What has no auth of its own has that of its folder; scripts of both run.
+    fn within(self, owner: &'c Value) -> Self {
+        let has_script = self.has_script || has_script(owner);
+        Self { auth: own_auth(owner).or(self.auth), has_script, depth: self.depth + 1 }
+    }
+}
+
+struct Walk<'o> {
+    importer: Importer<'o>,
+    variables: Variables,
+    base_url: Option<&'o str>,
+}
+
+impl Walk<'_> {
+    fn items(&mut self, items: &[Value], within: &str, inherited: Inherited<'_>) {
         for item in items {
-            let name = item.get("name").and_then(Value::as_str).unwrap_or_default().trim();
-            let path = if within.is_empty() { name.to_owned() } else { format!("{within} / {name}") };
+            let name = clean(item.get("name").and_then(Value::as_str).unwrap_or_default().trim());
+            let name: String = name.chars().take(LONGEST_NAME).collect();
+            let path = if within.is_empty() { name.clone() } else { format!("{within} / {name}") };
+            let of_item = inherited.within(item);
             if let Some(inner) = item.get("item").and_then(Value::as_array) {
-                self.items(inner, &path, own_auth(item).or(auth));
+                if of_item.depth > DEEPEST {
+                    self.importer.skip(path, Message::new(&TOO_DEEP).with("limit", DEEPEST));
+                } else {
+                    self.items(inner, &path, of_item);
+                }
             } else if let Some(request) = item.get("request") {
-                self.request(request, name, &path, own_auth(request).or(auth));
+                let auth = own_auth(request).or(inherited.auth);
+                self.request(request, &name, path, Inherited { auth, ..of_item });
             }
         }
     }
 
-    fn request(&mut self, request: &Value, name: &str, path: &str, auth: Option<&Value>) {
-        let added = request::read(request, auth, &self.variables).and_then(|mut example| {
-            // Names that are URLs were never chosen.
-            let word = Some(snake(name)).filter(|word| !word.is_empty() && !name.contains('/'));
-            let described = description(request);
-            example.description = described.or_else(|| {
-                let is_chosen = !name.is_empty() && !name.contains('/');
-                is_chosen.then(|| format!("{name}: {} {}", example.method, example.address.authority()))
-            });
-            example.name = word;
-            self.importer.add(&example)
-        });
-        if let Err(reason) = added {
-            self.importer.skip(path, reason);
+    fn request(&mut self, request: &Value, name: &str, path: String, inherited: Inherited<'_>) {
+        let read = request::read(request, inherited.auth, &self.variables, self.base_url);
+        let mut example = match read {
+            Ok(example) => example,
+            Err(reason) => return self.importer.skip(path, reason),
+        };
+        // Names that are URLs were never chosen.
+        let is_chosen = !name.is_empty() && !name.contains('/');
+        let about = format!("{name}: {} {}", example.method, example.address.authority());
+        example.description = description(request).or_else(|| is_chosen.then_some(about));
+        example.name = Some(snake(name)).filter(|word| !word.is_empty() && is_chosen);
+        let has_certificate = request.get("certificate").is_some_and(Value::is_object);
+        let dropped = [(inherited.has_script, &SCRIPT), (has_certificate, &CERTIFICATE)];
+        example.notes.extend(
+            dropped.into_iter().filter(|(is_there, _)| *is_there).map(|(_, template)| Message::new(template)),
+        );
+        example.place = Some(path.clone()).filter(|path| !path.is_empty());
+        if let Err(reason) = self.importer.add(&example) {
+            self.importer.skip_example(&path, &example, reason);
         }
     }
 }

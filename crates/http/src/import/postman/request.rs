@@ -1,5 +1,7 @@
 //! One request of a collection: its URL, headers, body and auth in the many forms that collections have.
 
+use std::collections::HashMap;
+
 use haft_core::Message;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
@@ -7,13 +9,17 @@ use serde_json::{Map, Value, json};
 use super::variables::Variables;
 use crate::fill::as_text;
 use crate::import::example::{
-    Address, Body, Content, Credentials, Example, MarkKind, Part, TEXT, has_marks, mark, quoted,
+    Address, Body, Content, Credentials, Example, Part, TEXT, behind_mark, clean, first_mark, has_marks,
+    quoted, written_path,
 };
 
 haft_core::templates! {
     NO_URL = "import.postman.noUrl",
         "it has no URL",
         "没有 URL";
+    NO_BASE = "import.postman.noBase",
+        "the variable {name} says where it goes, and the collection does not tell its value; give baseUrl",
+        "变量 {name} 决定请求地址，但集合中没有它的值；请提供 baseUrl";
     AUTH_KIND = "import.postman.authKind",
         "auth of the type {kind} has to be computed for each request, which a tool cannot do",
         "{kind} 类型的认证需要为每个请求计算，工具无法做到";
@@ -25,14 +31,32 @@ haft_core::templates! {
         "无法识别 {mode} 类型的请求体";
 }
 
-/// Reads a request; `auth` is its own or the one it inherits.
-pub(super) fn read(request: &Value, auth: Option<&Value>, variables: &Variables) -> Result<Example, Message> {
+/// Reads a request; `auth` is its own or the one it inherits, `base_url` stands for a variable without a value.
+pub(super) fn read(
+    request: &Value,
+    auth: Option<&Value>,
+    variables: &Variables,
+    base_url: Option<&str>,
+) -> Result<Example, Message> {
+    let read = read_request(request, auth, variables, base_url);
+    // A text that was cut is no text to go by, whatever else is said of it.
+    variables.check().and(read)
+}
+
+fn read_request(
+    request: &Value,
+    auth: Option<&Value>,
+    variables: &Variables,
+    base_url: Option<&str>,
+) -> Result<Example, Message> {
     let url = request.get("url").unwrap_or(request);
-    let address = address(url, variables)?;
+    let written = written_url(url).ok_or_else(|| Message::new(&NO_URL))?;
+    let address = address(url, &written, variables, base_url)?;
     let method = request.get("method").and_then(Value::as_str).filter(|method| !method.is_empty());
     let mut example = Example::new(method.unwrap_or("GET"), address);
+    example.written_paths.extend(written_path(&written));
     example.values = path_values(url, variables);
-    example.values.extend(variables.secrets());
+    example.shared_values = variables.secrets();
     example.headers = headers(request.get("header"), variables);
     example.credentials = auth.map(|auth| credentials(auth, variables)).transpose()?.flatten();
     example.body = match request.get("body").filter(|body| is_on(body)) {
@@ -56,27 +80,64 @@ fn text(object: &Value, field: &str) -> Option<String> {
     object.get(field).filter(|value| !value.is_null()).map(|value| as_text(value).into_owned())
 }
 
-fn address(url: &Value, variables: &Variables) -> Result<Address, Message> {
-    let written = url.as_str().map(str::to_owned).or_else(|| text(url, "raw")).filter(|raw| !raw.is_empty());
-    let written = written.or_else(|| joined(url)).ok_or_else(|| Message::new(&NO_URL))?;
+/// The URL as it is written, with its variables.
+fn written_url(url: &Value) -> Option<String> {
+    let whole = url.as_str().map(str::to_owned).or_else(|| text(url, "raw"));
+    whole.filter(|raw| !raw.trim().is_empty()).or_else(|| joined(url))
+}
+
+fn address(
+    url: &Value,
+    written: &str,
+    variables: &Variables,
+    base_url: Option<&str>,
+) -> Result<Address, Message> {
     let listed = url.get("query").filter(|query| query.is_array());
     let written = match (listed, written.split_once('?')) {
-        (Some(_), Some((before, _))) => before.to_owned(),
+        (Some(_), Some((before, _))) => before,
         (Some(_) | None, _) => written,
     };
-    let mut address = Address::parse(&variables.resolve(&written))?;
+    let resolved = variables.resolve(written.trim());
+    let (origin, rest) = split_origin(&resolved);
+    let mut address = match (open_variable(origin), base_url) {
+        (None, _) => Address::parse(&resolved)?,
+        (Some(_), Some(base)) => Address::parse(&based(base, origin, rest))?,
+        (Some(name), None) => return Err(Message::new(&NO_BASE).with("name", name)),
+    };
     // What stands in a table is meant as it is written, but for what is encoded.
     let decoded = |text: &str| percent_decode_str(&variables.resolve(text)).decode_utf8_lossy().into_owned();
     for pair in enabled(listed) {
         let Some(name) = text(pair, "key").filter(|name| !name.is_empty()) else { continue };
         address.query.push((decoded(&name), text(pair, "value").map(|value| decoded(&value))));
     }
-    for segment in &mut address.segments {
-        if let Some(name) = segment.strip_prefix(':').filter(|name| !name.is_empty()) {
-            *segment = mark(MarkKind::Text, name);
-        }
-    }
+    address.mark_named_segments();
     Ok(address)
+}
+
+/// What says where a request goes, and what stands behind it.
+fn split_origin(url: &str) -> (&str, &str) {
+    let is_scheme = |at: &usize| url.get(..*at).is_some_and(|before| !before.contains(['/', '?', '#']));
+    let start = url.find("://").filter(is_scheme).map_or(0, |at| at + 3);
+    let rest = url.get(start..).unwrap_or_default();
+    let end = rest.find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+    url.split_at(end)
+}
+
+/// The variable that keeps an origin from being known. A user name may be one.
+fn open_variable(origin: &str) -> Option<&str> {
+    let scheme = origin.split_once("://").map_or("", |(scheme, _)| scheme);
+    let host = origin.rsplit_once('@').map_or(origin, |(_, host)| host);
+    first_mark(scheme).or_else(|| first_mark(host))
+}
+
+/// A base in the place of the variable that stands for it.
+fn based(base: &str, origin: &str, rest: &str) -> String {
+    let base = base.trim_end_matches('/');
+    match behind_mark(origin) {
+        // Two variables: the second one belongs to the path.
+        Some(behind) if !behind.is_empty() && !behind.starts_with(':') => format!("{base}/{behind}{rest}"),
+        Some(_) | None => format!("{base}{rest}"),
+    }
 }
 
 /// A URL that comes only in its parts.
@@ -96,7 +157,7 @@ fn joined(url: &Value) -> Option<String> {
 }
 
 /// What the collection says the variables of the path are.
-fn path_values(url: &Value, variables: &Variables) -> Vec<(String, String)> {
+fn path_values(url: &Value, variables: &Variables) -> HashMap<String, String> {
     let value = |listed: &Value| {
         let name = text(listed, "key").or_else(|| text(listed, "id"))?;
         let value = variables.resolve(&text(listed, "value")?);
@@ -179,8 +240,8 @@ fn read_body(body: &Value, variables: &Variables) -> Result<Option<Body>, Messag
         }
         "urlencoded" => Some(Body::Form(enabled(body.get(mode)).filter_map(pair).collect())),
         "formdata" => {
-            let part = |listed: &Value| part(listed, pair(listed)?);
-            Some(Body::Multipart(enabled(body.get(mode)).filter_map(part).collect()))
+            let parts = |listed: &Value| pair(listed).map(|pair| parts(listed, pair)).unwrap_or_default();
+            Some(Body::Multipart(enabled(body.get(mode)).flat_map(parts).collect()))
         }
         "graphql" => body.get(mode).map(|graphql| Body::Json(as_json(graphql, variables))),
         "file" => return Err(Message::new(&FILE_BODY)),
@@ -188,20 +249,27 @@ fn read_body(body: &Value, variables: &Variables) -> Result<Option<Body>, Messag
     })
 }
 
-fn part(listed: &Value, (name, value): (String, String)) -> Option<Part> {
+/// The parts of a field: one, or one for each of its files.
+fn parts(listed: &Value, (name, value): (String, String)) -> Vec<Part> {
     let media = text(listed, "contentType");
     let is_file = listed.get("type").and_then(Value::as_str) == Some("file");
-    let content = if is_file {
-        let path = match listed.get("src") {
-            Some(Value::Array(paths)) => paths.first().and_then(Value::as_str),
-            Some(Value::String(path)) => Some(path.as_str()),
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => None,
-        };
-        Content::file(path.unwrap_or_default(), media.as_deref())
-    } else {
-        Content::of_text(&value, media.as_deref())
-    };
-    (!name.is_empty()).then_some(Part { name, content })
+    let part = |content: Content| Part { name: name.clone(), content };
+    if name.is_empty() {
+        return Vec::new();
+    }
+    if !is_file {
+        return vec![part(Content::of_text(&value, media.as_deref()))];
+    }
+    let file = |path: &str| part(Content::file(&clean(path), media.as_deref()));
+    match listed.get("src") {
+        Some(Value::Array(paths)) if !paths.is_empty() => {
+            paths.iter().map(|path| file(path.as_str().unwrap_or_default())).collect()
+        }
+        Some(Value::String(path)) => vec![file(path)],
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) | None => {
+            vec![file("")]
+        }
+    }
 }
 
 /// A GraphQL request as it is sent.
@@ -212,7 +280,7 @@ fn as_json(graphql: &Value, variables: &Variables) -> Value {
     let given = serde_json::from_str::<Value>(&quoted(&given)).ok().filter(Value::is_object);
     sent.insert("variables".to_owned(), given.unwrap_or_else(|| json!({})));
     if let Some(name) = text(graphql, "operationName").filter(|name| !name.is_empty()) {
-        sent.insert("operationName".to_owned(), name.into());
+        sent.insert("operationName".to_owned(), variables.resolve(&name).into());
     }
     Value::Object(sent)
 }

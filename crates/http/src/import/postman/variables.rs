@@ -1,18 +1,42 @@
 //! Variables of a collection: written out where their value is known and no secret, marked otherwise.
+//!
+//! Values may name each other, so that a few short ones can stand for a text without
+//! end. What is written out is therefore counted, for each text and for the collection.
 
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use haft_core::Message;
 use serde_json::Value;
 
 use crate::fill::as_text;
-use crate::import::example::{MarkKind, clean, has_marks, is_secret_variable, mark};
+use crate::import::example::{MarkKind, clean, has_marks, is_secret_variable, mark, mark_variable};
+
+haft_core::templates! {
+    TOO_LARGE = "import.postman.variablesTooLarge",
+        "its variables, written out, are too large",
+        "其变量展开后过大";
+}
 
 /// Values that name other variables are followed so far.
 const DEEPEST: usize = 10;
 
-#[derive(Default)]
-pub(super) struct Variables(Vec<Variable>);
+/// The most bytes that values may add to one text, and to all texts of a collection.
+const MOST_IN_TEXT: usize = 1 << 20;
+const MOST_IN_ALL: usize = 16 << 20;
+
+pub(super) struct Variables {
+    known: BTreeMap<String, Variable>,
+    /// The secrets among them with their values.
+    secrets: Rc<HashMap<String, String>>,
+    /// How many bytes may still be written out.
+    left: Cell<usize>,
+    /// Whether something was too large since that was last asked.
+    is_cut: Cell<bool>,
+}
 
 struct Variable {
-    name: String,
     value: String,
     is_secret: bool,
 }
@@ -22,71 +46,112 @@ impl Variables {
     pub(super) fn read(collection: &Value) -> Self {
         let listed = collection.get("variable").and_then(Value::as_array).into_iter().flatten();
         let is_on = |variable: &&Value| variable.get("disabled") != Some(&Value::Bool(true));
-        Self(listed.filter(is_on).filter_map(Variable::read).collect())
-    }
-
-    /// A text in which every variable is written out or marked.
-    pub(super) fn resolve(&self, text: &str) -> String {
-        self.resolve_within(&clean(text), 0)
+        let mut variables = Self {
+            known: listed.filter(is_on).filter_map(Variable::read).collect(),
+            secrets: Rc::default(),
+            left: Cell::new(MOST_IN_ALL),
+            is_cut: Cell::new(false),
+        };
+        let mut secrets = HashMap::new();
+        for (name, variable) in &variables.known {
+            if variable.is_secret && !variable.value.is_empty() {
+                let value = variables.resolve(&variable.value);
+                if variables.check().is_ok() && !has_marks(&value) {
+                    secrets.insert(name.clone(), value);
+                }
+            }
+        }
+        variables.secrets = Rc::new(secrets);
+        variables
     }
 
     /// The secrets that the collection holds with their values.
-    pub(super) fn secrets(&self) -> Vec<(String, String)> {
-        let is_known = |variable: &&Variable| {
-            variable.is_secret && !variable.value.is_empty() && !has_marks(&self.resolve(&variable.value))
-        };
-        let known = self.0.iter().rev().filter(is_known);
-        known.map(|variable| (variable.name.clone(), self.resolve(&variable.value))).collect()
+    pub(super) fn secrets(&self) -> Rc<HashMap<String, String>> {
+        Rc::clone(&self.secrets)
     }
 
-    fn resolve_within(&self, text: &str, depth: usize) -> String {
-        let mut resolved = String::new();
+    /// A text in which every variable is written out or marked. What is too large is cut; `check` tells.
+    pub(super) fn resolve(&self, text: &str) -> String {
+        let mut writing = Writing { resolved: String::new(), left: MOST_IN_TEXT.min(self.left.get()) };
+        let before = writing.left;
+        if self.resolve_into(&mut writing, &clean(text), 0).is_none() {
+            self.is_cut.set(true);
+        }
+        self.left.set(self.left.get().saturating_sub(before - writing.left));
+        writing.resolved
+    }
+
+    /// Says whether everything since the last time was written out whole.
+    pub(super) fn check(&self) -> Result<(), Message> {
+        if self.is_cut.replace(false) { Err(Message::new(&TOO_LARGE)) } else { Ok(()) }
+    }
+
+    /// Nothing when there is no room left.
+    fn resolve_into(&self, writing: &mut Writing, text: &str, depth: usize) -> Option<()> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
-            resolved.push_str(before);
-            match after.split_once("}}").filter(|(name, _)| is_name(name)) {
+            writing.push(before, depth)?;
+            match variable_at(after) {
                 Some((name, behind)) => {
-                    resolved.push_str(&self.value(name.trim(), depth));
+                    self.write(writing, name, depth)?;
                     rest = behind;
                 }
                 None => {
-                    resolved.push_str("{{");
+                    writing.push("{{", depth)?;
                     rest = after;
                 }
             }
         }
-        resolved.push_str(rest);
-        resolved
+        writing.push(rest, depth)
     }
 
-    fn value(&self, name: &str, depth: usize) -> String {
-        // `$guid` and its like are made anew for each request.
-        if let Some(dynamic) = name.strip_prefix('$') {
-            return mark(MarkKind::Text, dynamic);
-        }
-        let kind = if is_secret_variable(name) { MarkKind::Secret } else { MarkKind::Text };
-        match self.0.iter().rev().find(|variable| variable.name == name) {
-            Some(variable) if variable.is_secret => mark(MarkKind::Secret, name),
-            Some(variable) if !variable.value.is_empty() && depth < DEEPEST => {
-                self.resolve_within(&variable.value, depth + 1)
+    fn write(&self, writing: &mut Writing, name: &str, depth: usize) -> Option<()> {
+        let marked = match (name.strip_prefix('$'), self.known.get(name)) {
+            // `$guid` and its like are made anew for each request.
+            (Some(dynamic), _) => mark(MarkKind::Text, dynamic),
+            (None, Some(variable)) if variable.is_secret => mark(MarkKind::Secret, name),
+            (None, Some(variable)) if !variable.value.is_empty() && depth < DEEPEST => {
+                return self.resolve_into(writing, &variable.value, depth + 1);
             }
-            Some(_) | None => mark(kind, name),
+            (None, Some(_) | None) => mark_variable(name),
+        };
+        writing.push(&marked, depth + 1)
+    }
+}
+
+/// A text that is being written out.
+struct Writing {
+    resolved: String,
+    left: usize,
+}
+
+impl Writing {
+    /// The source's own text is free, what variables add to it is not.
+    fn push(&mut self, text: &str, depth: usize) -> Option<()> {
+        if depth > 0 {
+            self.left = self.left.checked_sub(text.len() + 1)?;
         }
+        self.resolved.push_str(text);
+        Some(())
     }
 }
 
 impl Variable {
-    fn read(listed: &Value) -> Option<Self> {
+    fn read(listed: &Value) -> Option<(String, Self)> {
         let name = listed.get("key").or_else(|| listed.get("id"))?.as_str()?.to_owned();
         let value = listed.get("value").filter(|value| !value.is_null());
         let value = value.map(|value| clean(&as_text(value))).unwrap_or_default();
         let is_declared = listed.get("type").and_then(Value::as_str) == Some("secret");
-        Some(Self { is_secret: is_declared || is_secret_variable(&name), name, value })
+        let is_secret = is_declared || is_secret_variable(&name);
+        Some((name, Self { value, is_secret }))
     }
 }
 
-fn is_name(text: &str) -> bool {
-    !text.trim().is_empty() && !text.contains(['{', '}', '"', '\n'])
+/// The variable that was just opened, and what stands behind it.
+fn variable_at(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(['{', '}', '"', '\n'])?;
+    let (name, behind) = (text.get(..end)?.trim(), text.get(end..)?.strip_prefix("}}")?);
+    (!name.is_empty()).then_some((name, behind))
 }
 
 #[cfg(test)]
@@ -115,10 +180,30 @@ mod tests {
         ] {
             assert_eq!(variables.resolve(written), resolved, "{written}");
         }
-        let mut secrets = variables.secrets();
+        assert!(variables.check().is_ok());
+        let mut secrets: Vec<(String, String)> =
+            variables.secrets().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         secrets.sort();
         let expected =
             [("apiKey", "k-1"), ("plain", "s3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(secrets, expected);
+    }
+
+    #[test]
+    fn what_grows_without_end_is_cut() {
+        let mut listed = vec![json!({"key": "a9", "value": "lol".repeat(10)})];
+        for level in 0..9 {
+            let next = format!("{{{{a{}}}}}", level + 1);
+            listed.push(json!({"key": format!("a{level}"), "value": next.repeat(20)}));
+        }
+        let variables = Variables::read(&json!({"variable": listed}));
+        for _ in 0..100 {
+            assert!(variables.resolve("{{a0}}").len() <= MOST_IN_TEXT);
+            assert!(variables.check().is_err());
+        }
+        assert!(variables.check().is_ok());
+        assert_eq!(variables.resolve("plain"), "plain");
+        assert_eq!(variables.left.get(), 0);
+        assert!(variables.check().is_ok() && variables.resolve("{{a9}}").is_empty());
     }
 }

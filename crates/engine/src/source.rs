@@ -1,0 +1,103 @@
+//! Where the tools of spaces come from: loaded when a space is first used, renewed when something changed.
+//!
+//! A source keeps definitions and knows nothing of calls; nothing here writes to it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use haft_core::{BoxFuture, CallError, ErrorKind, SpaceId, ToolId, ToolVersion};
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::catalogue::Catalogue;
+use crate::lock::lock;
+use crate::prepare::{Kinds, PreparedTool};
+
+/// Keeps the tools of spaces.
+pub trait ToolSource: Send + Sync {
+    /// The tools of a space, told apart from those that are known already.
+    fn load<'a>(
+        &'a self,
+        space: SpaceId,
+        known: &'a HashMap<ToolId, u64>,
+    ) -> BoxFuture<'a, Result<Loaded, CallError>>;
+}
+
+/// What a source has for a space.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Tools that are not known, or in another version.
+    pub changed: Vec<ToolVersion>,
+    /// Every tool that is there. What is known and not among them is gone.
+    pub all: HashSet<ToolId>,
+}
+
+/// Brings tools from a source into the catalogue.
+pub(crate) struct Loader {
+    source: Arc<dyn ToolSource>,
+    /// One load of a space at a time.
+    loading: Mutex<HashMap<SpaceId, Arc<AsyncMutex<()>>>>,
+}
+
+impl Loader {
+    pub(crate) fn new(source: Arc<dyn ToolSource>) -> Self {
+        Self { source, loading: Mutex::default() }
+    }
+
+    /// Loads a space that nobody has used yet.
+    pub(crate) async fn make_ready(
+        &self,
+        space: SpaceId,
+        catalogue: &Catalogue,
+        kinds: &Kinds,
+    ) -> Result<(), CallError> {
+        let turn = self.turn(space);
+        let _turn = turn.lock().await;
+        if catalogue.has_space(space) {
+            return Ok(());
+        }
+        self.load(space, catalogue, kinds).await
+    }
+
+    /// Brings a space up to date, if anybody has used it.
+    pub(crate) async fn renew(
+        &self,
+        space: SpaceId,
+        catalogue: &Catalogue,
+        kinds: &Kinds,
+    ) -> Result<(), CallError> {
+        let turn = self.turn(space);
+        let _turn = turn.lock().await;
+        if !catalogue.has_space(space) {
+            return Ok(());
+        }
+        self.load(space, catalogue, kinds).await
+    }
+
+    fn turn(&self, space: SpaceId) -> Arc<AsyncMutex<()>> {
+        lock(&self.loading).entry(space).or_default().clone()
+    }
+
+    async fn load(&self, space: SpaceId, catalogue: &Catalogue, kinds: &Kinds) -> Result<(), CallError> {
+        let known = catalogue.versions(space);
+        let Loaded { changed, all } = self.source.load(space, &known).await?;
+        let kinds = kinds.clone();
+        let prepared = tokio::task::spawn_blocking(move || prepare_all(&kinds, changed)).await;
+        let prepared = prepared.map_err(|error| {
+            CallError::text(ErrorKind::Internal, "the tools could not be loaded").caused_by(error)
+        })?;
+        catalogue.renew(space, prepared, &all);
+        Ok(())
+    }
+}
+
+/// A tool that cannot be prepared any more is left out and told in the log; the others are not to suffer.
+fn prepare_all(kinds: &Kinds, versions: Vec<ToolVersion>) -> Vec<(ToolVersion, PreparedTool)> {
+    let prepare = |version: ToolVersion| match kinds.prepare(version.spec.clone(), None) {
+        Ok(tool) => Some((version, tool)),
+        Err(error) => {
+            tracing::warn!(tool.id = %version.id, tool.name = %version.spec.name, %error, "A stored tool cannot be used");
+            None
+        }
+    };
+    versions.into_iter().filter_map(prepare).collect()
+}

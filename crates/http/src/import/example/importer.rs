@@ -1,0 +1,272 @@
+//! One import of example requests: tools are drafted one by one, and named when all of them are known.
+
+use std::collections::{HashMap, HashSet};
+
+use haft_core::{Message, ToolSchema};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use super::draft::{Draft, Drawn};
+use super::only::Only;
+use super::request::Request;
+use super::secrets::SecretBook;
+use super::{Example, graphql, request, words};
+use crate::generic::METHODS;
+use crate::import::{Imported, ImportedTool, Names, Skipped};
+
+haft_core::templates! {
+    NOT_A_METHOD = "import.method",
+        "{method} is not a method that tools can use; they have {methods}",
+        "工具不支持 {method} 方法；可用：{methods}";
+    HEAD_BODY = "import.headBody",
+        "a HEAD request cannot carry a body",
+        "HEAD 请求不能带请求体";
+    BAD_ARGUMENTS = "import.example.badArguments",
+        "its values cannot be arguments of a tool: {reason}",
+        "其中的值无法成为工具的参数：{reason}";
+    TOO_MANY = "import.example.tooMany",
+        "{count} more requests: one import makes at most {limit} tools",
+        "还有 {count} 个请求：一次导入最多生成 {limit} 个工具";
+    MORE_LEFT_OUT = "import.example.moreLeftOut",
+        "{count} more were left out",
+        "另有 {count} 个被略去";
+    NOT_FOUND = "import.example.onlyNotFound",
+        "there is no request {operation}; give a tool's name, or METHOD /path",
+        "没有请求 {operation}；请给出工具名称，或 METHOD /path";
+}
+
+/// The most tools that one import makes.
+const MOST_TOOLS: usize = 2_000;
+
+/// So many things that were left out are told one by one.
+const MOST_TOLD: usize = 1_000;
+
+/// The longest name of a document.
+const LONGEST_DOCUMENT: usize = 200;
+
+/// Where examples come from, and which of them are wanted.
+pub(crate) struct Source<'a> {
+    /// `curl`, `postman` or `har`.
+    pub(crate) from: &'static str,
+    /// What the document is called; each request's host where it has no name.
+    pub(crate) document: Option<String>,
+    /// Put before every tool's name.
+    pub(crate) prefix: Option<&'a str>,
+    /// Only these. Empty: all.
+    pub(crate) only: &'a [String],
+}
+
+/// Gathers the tools, the secrets and what is left out of one import.
+pub(crate) struct Importer<'a> {
+    source: Source<'a>,
+    secrets: SecretBook,
+    drafts: Vec<Drafted>,
+    left_out: Vec<LeftOut>,
+    /// How many more were left out than are told.
+    untold: usize,
+    /// The first request past the limit, and how many there are.
+    past_limit: Option<(String, usize)>,
+}
+
+/// A tool that has no name yet.
+struct Drafted {
+    definition: Map<String, Value>,
+    method: String,
+    path: String,
+    /// What it would be called if nobody else wanted the name.
+    wanted: String,
+    /// Method and URL: the same whenever the same thing is imported.
+    operation: String,
+    /// What else it may be asked for by.
+    also_called: Vec<String>,
+    /// The secrets that it names, by their place in the book.
+    secrets: Vec<usize>,
+    notes: Vec<Message>,
+}
+
+struct LeftOut {
+    skipped: Skipped,
+    also_called: Vec<String>,
+}
+
+impl<'a> Importer<'a> {
+    pub(crate) fn new(source: Source<'a>) -> Self {
+        Self {
+            source,
+            secrets: SecretBook::default(),
+            drafts: Vec::new(),
+            left_out: Vec::new(),
+            untold: 0,
+            past_limit: None,
+        }
+    }
+
+    /// Adds the tool that an example makes, or says why it makes none.
+    pub(crate) fn add(&mut self, example: &Example) -> Result<(), Message> {
+        if self.source.only.is_empty() && self.drafts.len() >= MOST_TOOLS {
+            self.pass_limit(|| example.shape());
+            return Ok(());
+        }
+        let drafted = self.draft(example)?;
+        self.drafts.push(drafted);
+        Ok(())
+    }
+
+    pub(crate) fn skip(&mut self, operation: impl Into<String>, reason: Message) {
+        self.leave_out(operation.into(), reason, Vec::new());
+    }
+
+    /// Leaves out a request that was read.
+    pub(crate) fn skip_example(&mut self, operation: &str, example: &Example, reason: Message) {
+        let also_called = if self.source.only.is_empty() { Vec::new() } else { spellings(example) };
+        self.leave_out(operation.to_owned(), reason, also_called);
+    }
+
+    fn leave_out(&mut self, operation: String, reason: Message, also_called: Vec<String>) {
+        if self.left_out.len() >= MOST_TOLD && self.source.only.is_empty() {
+            self.untold += 1;
+        } else {
+            self.left_out.push(LeftOut { skipped: Skipped { operation, reason }, also_called });
+        }
+    }
+
+    fn pass_limit(&mut self, operation: impl FnOnce() -> String) {
+        match &mut self.past_limit {
+            Some((_, count)) => *count += 1,
+            None => self.past_limit = Some((operation(), 1)),
+        }
+    }
+
+    /// What was asked for, with names that do not depend on the order of the requests.
+    pub(crate) fn finish(mut self) -> Imported {
+        let mut only = Only::new(self.source.only);
+        let names = self.names();
+        let mut imported = Imported::default();
+        let mut used = HashSet::new();
+        for (drafted, name) in std::mem::take(&mut self.drafts).into_iter().zip(names) {
+            let Drafted { mut definition, method, path, operation, also_called, secrets, notes, .. } =
+                drafted;
+            let called = format!("{method} {path}");
+            if !only.takes(also_called.into_iter().chain([name.clone(), called.clone()])) {
+                continue;
+            }
+            if imported.tools.len() >= MOST_TOOLS {
+                self.pass_limit(|| operation);
+                continue;
+            }
+            used.extend(secrets);
+            let note = |reason| Skipped { operation: called.clone(), reason };
+            imported.notes.extend(notes.into_iter().map(note));
+            definition.shift_insert(0, "name".to_owned(), name.into());
+            imported.tools.push(ImportedTool { definition, method, path });
+        }
+        for LeftOut { skipped, also_called } in self.left_out {
+            if only.takes(also_called.into_iter().chain([skipped.operation.clone()])) {
+                imported.skipped.push(skipped);
+            }
+        }
+        let mut skip = |operation: &str, reason| {
+            imported.skipped.push(Skipped { operation: operation.to_owned(), reason });
+        };
+        for wanted in only.missing() {
+            skip(wanted, Message::new(&NOT_FOUND).with("operation", wanted));
+        }
+        if self.untold > 0 {
+            skip("", Message::new(&MORE_LEFT_OUT).with("count", self.untold));
+        }
+        if let Some((operation, count)) = self.past_limit {
+            skip(&operation, Message::new(&TOO_MANY).with("count", count).with("limit", MOST_TOOLS));
+        }
+        imported.secrets = self.secrets.into_found(&used);
+        imported
+    }
+
+    /// The names of all drafts. One that several want is nobody's: each gets its own mark.
+    fn names(&self) -> Vec<String> {
+        let mut names = Names::new(self.source.prefix);
+        let wanted: Vec<String> = self.drafts.iter().map(|draft| names.wanted(&draft.wanted)).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for name in &wanted {
+            *counts.entry(name).or_default() += 1;
+        }
+        let is_alone = |name: &String| counts.get(name.as_str()) == Some(&1);
+        let plain: Vec<Option<String>> = self
+            .drafts
+            .iter()
+            .zip(&wanted)
+            .map(|(draft, name)| is_alone(name).then(|| names.unique(&draft.wanted, &draft.operation)))
+            .collect();
+        let mut marked = |draft: &Drafted| names.marked(&draft.wanted, &draft.operation);
+        let given = self.drafts.iter().zip(plain);
+        given.map(|(draft, plain)| plain.unwrap_or_else(|| marked(draft))).collect()
+    }
+
+    fn draft(&mut self, example: &Example) -> Result<Drafted, Message> {
+        let Example { method, address, .. } = example;
+        if !METHODS.contains(&method.as_str()) {
+            let message = Message::new(&NOT_A_METHOD).with("method", method);
+            return Err(message.with("methods", METHODS.join(", ")));
+        }
+        if method == "HEAD" && example.body.is_some() {
+            return Err(Message::new(&HEAD_BODY));
+        }
+        let mut draft = Draft::new(&mut self.secrets, example);
+        let Request { mut config, path, mut notes } = request::write(&mut draft, example)?;
+        let Drawn { schema, secrets } = draft.finish();
+        ToolSchema::of_arguments(&schema).map_err(|violations| {
+            let reasons = violations.into_iter().take(3).map(|violation| violation.message).collect();
+            Message::new(&BAD_ARGUMENTS).with_messages("reason", reasons)
+        })?;
+        let path = if path.is_empty() { "/".to_owned() } else { path.replace("{{", "{").replace("}}", "}") };
+        let graphql = graphql::operation(example);
+        let inner = graphql.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        let place = example.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        let operation = format!("{method} {}{path}{inner}{place}", address.origin);
+        let document = self.source.document.as_deref().unwrap_or_else(|| address.authority());
+        let document: String = document.chars().take(LONGEST_DOCUMENT).collect();
+        let imported = json!({"from": self.source.from, "document": document, "operation": operation});
+        config.insert("imported".to_owned(), imported);
+        let wanted = match (&example.name, &graphql) {
+            (Some(name), _) => name.clone(),
+            (None, Some(name)) => words::snake(name),
+            (None, None) => {
+                let decoded = |segment: &String| percent_decode_str(segment).decode_utf8_lossy().into_owned();
+                let segments: Vec<String> = address.segments.iter().map(decoded).collect();
+                words::tool_name(method, &segments, words::label(&address.host))
+            }
+        };
+        let described = example.description.clone().filter(|text| !text.trim().is_empty());
+        let described = described.unwrap_or_else(|| format!("{method} {}{path}{inner}", address.authority()));
+        let mut definition = Map::new();
+        let mut put = |field: &str, value: Value| definition.insert(field.to_owned(), value);
+        put("description", described.into());
+        put("type", "http".into());
+        put("inputSchema", schema);
+        for (field, number) in [("timeout", example.timeout), ("retryCount", example.retry_count)] {
+            if let Some(number) = number {
+                put(field, number.into());
+            }
+        }
+        put("config", Value::Object(config));
+        notes.extend(example.notes.iter().cloned());
+        let also_called = if self.source.only.is_empty() { Vec::new() } else { spellings(example) };
+        Ok(Drafted {
+            definition,
+            method: method.clone(),
+            path,
+            wanted,
+            operation,
+            also_called,
+            secrets,
+            notes,
+        })
+    }
+}
+
+/// What a request may be asked for by, besides its tool's name and path.
+fn spellings(example: &Example) -> Vec<String> {
+    let shown = example.address.shown_path();
+    let paths = example.written_paths.iter().chain([&shown]);
+    let asked = paths.map(|path| format!("{} {path}", example.method));
+    asked.chain(example.place.clone()).collect()
+}

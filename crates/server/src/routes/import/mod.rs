@@ -1,0 +1,260 @@
+//! Imports: `POST /api/tools/import/{openapi,curl,postman,har}`. All tools of an import are stored, or none.
+
+mod plan;
+mod report;
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use haft_core::error::ROOT;
+use haft_core::tool::input::camel_keys;
+use haft_core::{CallError, Caller, ErrorKind, Message, Template, Violation};
+use haft_egress::{Hosts, Limits, Policy, Request, ToolPolicy};
+use haft_http::import::{self, CurlOptions, ExampleOptions, Imported, OpenApiOptions};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::Instant;
+use url::Url;
+
+use crate::app::AppState;
+use crate::auth::Known;
+use crate::body::JsonBody;
+use crate::envelope;
+use crate::error::ApiError;
+use crate::request::Asked;
+use plan::{Found, Planned, plan};
+use report::{Report, left_out};
+
+haft_core::templates! {
+    ONE_SOURCE = "import.oneSource",
+        "must be given, or url: exactly one of the two",
+        "必须提供，或提供 url：两者只能有一个";
+    NOT_FETCHED = "import.notFetched",
+        "{host} answered {status} instead of a document",
+        "{host} 返回 {status}，而不是文档";
+    NOTHING = "import.nothing",
+        "nothing in it can become a tool; the report in details.skipped says why",
+        "其中没有可以成为工具的内容；原因见 details.skipped";
+}
+
+/// A document from a URL may be so large, and take so long.
+const DOCUMENT_BYTES: usize = 32 << 20;
+const DOCUMENT_TIME: Duration = Duration::from_secs(30);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OpenApiImport {
+    name: Option<String>,
+    /// The document, as text or as it is.
+    spec: Option<Value>,
+    url: Option<Url>,
+    base_url: Option<String>,
+    #[serde(default)]
+    only: Vec<String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CurlImport {
+    command: String,
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    only: Vec<String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DocumentImport {
+    document: Value,
+    name: Option<String>,
+    base_url: Option<String>,
+    #[serde(default)]
+    only: Vec<String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// `POST /api/tools/import/openapi`
+pub(crate) async fn openapi(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let reading = read_openapi(&state, &caller, body).await;
+    import(&state, &caller, &asked, reading).await
+}
+
+/// `POST /api/tools/import/curl`
+pub(crate) async fn curl(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    import(&state, &caller, &asked, read_curl(body)).await
+}
+
+/// `POST /api/tools/import/postman`
+pub(crate) async fn postman(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    import(&state, &caller, &asked, read_document(body, import::postman)).await
+}
+
+/// `POST /api/tools/import/har`
+pub(crate) async fn har(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    import(&state, &caller, &asked, read_document(body, import::har)).await
+}
+
+/// What was asked for, not read yet: large documents take long.
+struct Reading {
+    dry_run: bool,
+    /// Tools may be called otherwise than the user calls those that are there.
+    is_named: bool,
+    /// All of a document was asked for, so what is missing in it is gone.
+    is_whole: bool,
+    read: Box<dyn FnOnce() -> Result<Imported, Vec<Violation>> + Send>,
+}
+
+async fn read_openapi(state: &AppState, caller: &Caller, body: Value) -> Result<Reading, CallError> {
+    let body: OpenApiImport = read(body)?;
+    let (text, source) = match (&body.spec, body.url) {
+        (Some(spec), None) => (Document::of(spec), None),
+        (None, Some(url)) => {
+            let (text, from) = fetch(state, caller, &url).await?;
+            (Document::Text(text), Some(from))
+        }
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(CallError::invalid(vec![Violation::new("spec", Message::new(&ONE_SOURCE))]));
+        }
+    };
+    let options = OpenApiOptions { name: body.name, base_url: body.base_url, source, only: body.only };
+    Ok(Reading {
+        dry_run: body.dry_run,
+        is_named: options.name.is_some(),
+        is_whole: options.only.is_empty(),
+        read: Box::new(move || import::openapi(&text.read()?, &options)),
+    })
+}
+
+fn read_curl(body: Value) -> Result<Reading, CallError> {
+    let CurlImport { command, name, description, only, dry_run } = read(body)?;
+    let options = CurlOptions { name, description, only };
+    Ok(Reading {
+        dry_run,
+        is_named: options.name.is_some(),
+        is_whole: false,
+        read: Box::new(move || import::curl(&command, &options)),
+    })
+}
+
+type Importer = fn(&Value, &ExampleOptions) -> Result<Imported, Vec<Violation>>;
+
+fn read_document(body: Value, importer: Importer) -> Result<Reading, CallError> {
+    let DocumentImport { document, name, base_url, only, dry_run } = read(body)?;
+    let document = Document::of(&document);
+    let options = ExampleOptions { name, only, base_url };
+    Ok(Reading {
+        dry_run,
+        is_named: options.name.is_some(),
+        is_whole: options.only.is_empty(),
+        read: Box::new(move || importer(&document.read()?, &options)),
+    })
+}
+
+fn read<T: DeserializeOwned>(body: Value) -> Result<T, CallError> {
+    serde_json::from_value(camel_keys(body))
+        .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
+}
+
+/// A document that was given: as text, or as JSON already.
+enum Document {
+    Text(String),
+    Read(Value),
+}
+
+impl Document {
+    fn of(given: &Value) -> Self {
+        match given.as_str() {
+            Some(text) => Self::Text(text.to_owned()),
+            None => Self::Read(given.clone()),
+        }
+    }
+
+    fn read(self) -> Result<Value, Vec<Violation>> {
+        match self {
+            Self::Text(text) => import::parse_document(&text),
+            Self::Read(document) => Ok(document),
+        }
+    }
+}
+
+/// Fetches a document as a tool would, for the address is the caller's; gives where it was found.
+async fn fetch(state: &AppState, caller: &Caller, url: &Url) -> Result<(String, Url), CallError> {
+    let hosts = Hosts::parse(["*"]).unwrap_or_default();
+    let policy = ToolPolicy::new(url, hosts);
+    let request = Request::new(axum::http::Method::GET, url)?;
+    let limits = Limits { deadline: Some(Instant::now() + DOCUMENT_TIME), bytes: DOCUMENT_BYTES };
+    let answer = state.settings.egress.send(Policy::Tool(caller.space, &policy), request, limits).await?;
+    if !answer.status.is_success() {
+        let message =
+            Message::new(&NOT_FETCHED).with("host", answer.from.host_str()).with("status", answer.status);
+        return Err(CallError::new(ErrorKind::Execution, message));
+    }
+    Ok((String::from_utf8_lossy(&answer.body).into_owned(), answer.url()))
+}
+
+/// Compares what is found with what is there, and puts it there unless it is a dry run.
+async fn import(
+    state: &AppState,
+    caller: &Caller,
+    asked: &Asked,
+    reading: Result<Reading, CallError>,
+) -> Result<Response, ApiError> {
+    let fail = |error| ApiError::new(error, asked);
+    let Reading { dry_run, is_named, is_whole, read } = reading.map_err(fail)?;
+    let (engine, keeper, owner) = (state.tools.clone(), state.settings.secrets.clone(), caller.clone());
+    let work = tokio::task::spawn_blocking(move || {
+        let imported = read().map_err(CallError::invalid)?;
+        plan(&engine, &*keeper, &owner, Found { imported, is_named, is_whole })
+    });
+    let planned = work.await.unwrap_or_else(|error| {
+        Err(CallError::text(ErrorKind::Internal, "the import could not be read").caused_by(error))
+    });
+    let Planned { report, changes, secrets } = planned.map_err(fail)?;
+    if report.tools.is_empty() {
+        let skipped = left_out(report.skipped, asked.locale);
+        let error = CallError::new(ErrorKind::Validation, Message::new(&NOTHING));
+        return Err(fail(error.detail("skipped", serde_json::to_value(skipped).unwrap_or_default())));
+    }
+    if !dry_run {
+        state.tools.in_space(caller.space).put_all(changes).map_err(fail)?;
+        for (name, value) in secrets {
+            state.settings.secrets.keep(caller.space, &name, value);
+        }
+    }
+    let status = if dry_run { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(envelope::success(status, Report::of(report, asked.locale)))
+}
+
+/// Every message of imports.
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [TEMPLATES, plan::TEMPLATES].into_iter().flatten().copied()
+}

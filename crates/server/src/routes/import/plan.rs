@@ -1,0 +1,283 @@
+//! What an import would change: found tools are matched with those that the same source made before.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use haft_core::tool::input::{self, ToolInput};
+use haft_core::{CallError, Caller, Message, ToolId, ToolVersion};
+use haft_engine::{Expected, PreparedTool, SpaceTools, ToolService, now};
+use haft_http::import::{FoundSecret, Imported, ImportedTool, Skipped};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::app::SecretKeeper;
+
+use super::report::{Change, Findings, ToolReport, differences};
+
+haft_core::templates! {
+    OTHER_NAME = "import.otherName",
+        "{name} is taken by another tool; this one is called {other}",
+        "{name} 已被其他工具占用；此工具命名为 {other}";
+    KEPT_SECRET = "import.keptSecret",
+        "The secret {name} is there already and stays as it is; the tools use it",
+        "密钥 {name} 已存在并保持不变；工具将使用它";
+    UNSET_SECRET = "import.unsetSecret",
+        "The secret {name} has no value yet; set it before the tools are called",
+        "密钥 {name} 尚无值；调用工具之前请先设置";
+    NOTE = "import.note",
+        "{operation}: {reason}",
+        "{operation}：{reason}";
+}
+
+/// The longest name of a tool.
+const LONGEST_NAME: usize = 64;
+
+/// What importers write in a config; whatever else stands there is the user's and stays.
+const OF_IMPORTS: [&str; 14] = [
+    "url",
+    "endpoint",
+    "baseUrl",
+    "method",
+    "headers",
+    "cookies",
+    "params",
+    "query",
+    "body",
+    "bodyType",
+    "auth",
+    "sendDefaults",
+    "brackets",
+    "imported",
+];
+
+/// What an importer found, and how it was asked.
+pub(super) struct Found {
+    pub(super) imported: Imported,
+    pub(super) is_named: bool,
+    pub(super) is_whole: bool,
+}
+
+/// What is to be done, and what is to be told.
+pub(super) struct Planned {
+    pub(super) report: Findings,
+    pub(super) changes: Vec<(ToolVersion, PreparedTool, Expected)>,
+    /// Those that have no value yet.
+    pub(super) secrets: Vec<(String, SecretString)>,
+}
+
+/// Plans an import; nothing is changed.
+pub(super) fn plan(
+    engine: &ToolService,
+    keeper: &dyn SecretKeeper,
+    caller: &Caller,
+    found: Found,
+) -> Result<Planned, CallError> {
+    let Imported { tools, skipped, secrets, notes } = found.imported;
+    let alone = tools.len() == 1 && skipped.is_empty();
+    let there = engine.in_space(caller.space);
+    let mut planning = Planning {
+        engine,
+        caller,
+        before: there.list().into_iter().filter(|tool| origin(&tool.spec.config).is_some()).collect(),
+        there,
+        is_named: found.is_named,
+        taken: HashSet::new(),
+        matched: HashSet::new(),
+        changes: Vec::new(),
+        report: Findings { skipped, ..Findings::default() },
+    };
+    for tool in tools {
+        let operation = format!("{} {}", tool.method, tool.path);
+        match planning.add(tool) {
+            Ok(()) => {}
+            Err(error) if alone => return Err(error),
+            Err(error) => {
+                planning.report.skipped.push(Skipped { operation, reason: error.message().clone() });
+            }
+        }
+    }
+    if found.is_whole {
+        planning.find_removed();
+    }
+    let Planning { mut report, changes, .. } = planning;
+    let note = |note: Skipped| {
+        Message::new(&NOTE).with("operation", note.operation).with_messages("reason", vec![note.reason])
+    };
+    report.notes.extend(notes.into_iter().map(note));
+    let secrets = plan_secrets(keeper, caller, secrets, &mut report);
+    Ok(Planned { report, changes, secrets })
+}
+
+/// A secret that is there is never replaced: other tools may live by it.
+fn plan_secrets(
+    keeper: &dyn SecretKeeper,
+    caller: &Caller,
+    found: Vec<FoundSecret>,
+    report: &mut Findings,
+) -> Vec<(String, SecretString)> {
+    let mut new = Vec::new();
+    for FoundSecret { name, value } in found {
+        let known = keeper.find(caller.space, &name);
+        let say = |template| Message::new(template).with("name", &name);
+        let is_same = |known: &SecretString, value: &SecretString| {
+            known.expose_secret().trim() == value.expose_secret().trim()
+        };
+        match (&known, &value) {
+            (Some(known), Some(value)) if is_same(known, value) => {}
+            (Some(_), _) => report.notes.push(say(&KEPT_SECRET)),
+            (None, None) => report.notes.push(say(&UNSET_SECRET)),
+            (None, Some(_)) => {}
+        }
+        report.secrets.push(name.clone());
+        if let (None, Some(value)) = (known, value) {
+            new.push((name, value));
+        }
+    }
+    new
+}
+
+struct Planning<'a> {
+    engine: &'a ToolService,
+    caller: &'a Caller,
+    there: SpaceTools<'a>,
+    /// Tools that imports made.
+    before: Vec<Arc<ToolVersion>>,
+    is_named: bool,
+    /// Names that this import gives.
+    taken: HashSet<String>,
+    matched: HashSet<ToolId>,
+    changes: Vec<(ToolVersion, PreparedTool, Expected)>,
+    report: Findings,
+}
+
+impl Planning<'_> {
+    fn add(&mut self, tool: ImportedTool) -> Result<(), CallError> {
+        let ImportedTool { mut definition, method, path } = tool;
+        let wanted = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let before = self.made_before(&definition, &wanted);
+        let mut note = None;
+        match &before {
+            Some(before) => definition = updated(before, definition),
+            None => {
+                let name = self.free_name(&wanted);
+                if name != wanted {
+                    note = Some(Message::new(&OTHER_NAME).with("name", &wanted).with("other", &name));
+                }
+                definition.insert("name".to_owned(), name.into());
+            }
+        }
+        let ToolInput { spec, .. } = input::parse(Value::Object(definition)).map_err(CallError::invalid)?;
+        let prepared = self.engine.prepare(spec)?;
+        let spec = prepared.spec().clone();
+        let value = |spec| serde_json::to_value(spec).unwrap_or_default();
+        let changes = before.as_ref().map(|before| differences(&value(&before.spec), &value(&spec)));
+        let change = match &changes {
+            None => Change::Created,
+            Some(changes) if changes.is_empty() => Change::Unchanged,
+            Some(_) => Change::Updated,
+        };
+        self.taken.insert(spec.name.to_string());
+        self.report.notes.extend(note);
+        self.report.tools.push(ToolReport {
+            name: spec.name.to_string(),
+            description: spec.description.clone(),
+            method,
+            path,
+            input_schema: prepared.input_schema().clone(),
+            change,
+            changes: changes.unwrap_or_default(),
+        });
+        let at = now();
+        let (version, expected) = match before {
+            Some(before) => {
+                self.matched.insert(before.id.clone());
+                if change == Change::Unchanged {
+                    return Ok(());
+                }
+                let (number, before) = (before.version, ToolVersion::clone(&before));
+                let version = ToolVersion { spec, version: number + 1, updated_at: at, ..before };
+                (version, Expected::Version(number))
+            }
+            None => {
+                let id = ToolId::Uuid(Uuid::now_v7());
+                let (space_id, owner_id) = (Some(self.caller.space), self.caller.user);
+                let version =
+                    ToolVersion { id, space_id, owner_id, spec, version: 1, created_at: at, updated_at: at };
+                (version, Expected::Absent)
+            }
+        };
+        self.changes.push((version, prepared, expected));
+        Ok(())
+    }
+
+    /// The tool that an import of the same thing made, even where the user has renamed it since.
+    fn made_before(&self, definition: &Map<String, Value>, wanted: &str) -> Option<Arc<ToolVersion>> {
+        let of = origin(definition.get("config")?.as_object()?)?;
+        let mut same = self
+            .before
+            .iter()
+            .filter(|tool| origin(&tool.spec.config) == Some(of) && !self.matched.contains(&tool.id));
+        let by_name = same.clone().find(|tool| tool.spec.name.as_str() == wanted);
+        by_name.or_else(|| same.next().filter(|_| !self.is_named)).cloned()
+    }
+
+    fn free_name(&self, wanted: &str) -> String {
+        let is_free = |name: &str| self.there.get(name).is_none() && !self.taken.contains(name);
+        if is_free(wanted) {
+            return wanted.to_owned();
+        }
+        let numbered = |number: usize| {
+            let end = format!("_{number}");
+            let start = wanted.get(..LONGEST_NAME - end.len()).unwrap_or(wanted);
+            format!("{start}{end}")
+        };
+        (2..).map(numbered).find(|name| is_free(name)).unwrap_or_else(|| wanted.to_owned())
+    }
+
+    /// Tools of earlier imports of the same documents that this one did not find.
+    fn find_removed(&mut self) {
+        let documents: HashSet<_> = self
+            .before
+            .iter()
+            .filter(|tool| self.matched.contains(&tool.id))
+            .filter_map(|tool| document(&tool.spec.config))
+            .collect();
+        let gone = self.before.iter().filter(|tool| {
+            !self.matched.contains(&tool.id)
+                && document(&tool.spec.config).is_some_and(|document| documents.contains(&document))
+        });
+        self.report.removed = gone.map(|tool| tool.spec.name.to_string()).collect();
+    }
+}
+
+/// Where a definition came from.
+fn origin(config: &Map<String, Value>) -> Option<&Value> {
+    config.get("imported").filter(|imported| imported.is_object())
+}
+
+/// The document that a definition came from, where it is one that is imported as a whole.
+fn document(config: &Map<String, Value>) -> Option<(&str, &str)> {
+    let origin = origin(config)?;
+    let (from, document) = (origin.get("from")?.as_str()?, origin.get("document")?.as_str()?);
+    matches!(from, "openapi" | "postman").then_some((from, document))
+}
+
+/// A definition renewed: what importers do not write stays as the user has it, and so does the name.
+fn updated(before: &ToolVersion, definition: Map<String, Value>) -> Map<String, Value> {
+    let spec = serde_json::to_value(&before.spec).unwrap_or_default();
+    let Value::Object(mut renewed) = spec else { return definition };
+    let mut config = before.spec.config.clone();
+    config.retain(|name, _| !OF_IMPORTS.contains(&name.as_str()));
+    for (name, value) in definition {
+        match (name.as_str(), value) {
+            ("name", _) => {}
+            ("config", Value::Object(new)) => config.extend(new),
+            (_, value) => {
+                renewed.insert(name, value);
+            }
+        }
+    }
+    renewed.insert("config".to_owned(), Value::Object(config));
+    renewed
+}

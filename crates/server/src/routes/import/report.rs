@@ -1,0 +1,122 @@
+//! What an import tells: tools with their differences, what was left out, notes, names of secrets.
+
+use haft_core::{Locale, Message};
+use haft_http::import::Skipped;
+use serde::Serialize;
+use serde_json::Value;
+
+/// So many differences of one tool are told.
+const MOST_CHANGES: usize = 20;
+
+/// A longer value is cut where a difference is told.
+const LONGEST_VALUE: usize = 200;
+
+/// What was found out, before it becomes words.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) tools: Vec<ToolReport>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) notes: Vec<Message>,
+    pub(super) secrets: Vec<String>,
+    pub(super) removed: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    tools: Vec<ToolReport>,
+    skipped: Vec<LeftOut>,
+    /// What came in, but not as the source has it; and what is to do.
+    notes: Vec<String>,
+    /// Names that the tools' secrets have; values never go out.
+    secrets: Vec<String>,
+    /// Tools of an earlier import of the document that it no longer has. They stay.
+    removed: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ToolReport {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) input_schema: Value,
+    pub(super) change: Change,
+    /// Where the definition differs from the version before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) changes: Vec<Difference>,
+}
+
+#[derive(Serialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Change {
+    Created,
+    Updated,
+    Unchanged,
+}
+
+/// One place at which two definitions differ.
+#[derive(Serialize)]
+pub(super) struct Difference {
+    path: String,
+    before: Value,
+    after: Value,
+}
+
+#[derive(Serialize)]
+pub(super) struct LeftOut {
+    operation: String,
+    reason: String,
+}
+
+impl Report {
+    pub(super) fn of(found: Findings, locale: Locale) -> Self {
+        Self {
+            tools: found.tools,
+            skipped: left_out(found.skipped, locale),
+            notes: found.notes.iter().map(|note| note.render(locale)).collect(),
+            secrets: found.secrets,
+            removed: found.removed,
+        }
+    }
+}
+
+pub(super) fn left_out(skipped: Vec<Skipped>, locale: Locale) -> Vec<LeftOut> {
+    let told =
+        |skipped: Skipped| LeftOut { operation: skipped.operation, reason: skipped.reason.render(locale) };
+    skipped.into_iter().map(told).collect()
+}
+
+/// Where two definitions differ, as far as it is worth telling.
+pub(super) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    differ("", before, after, &mut found);
+    found
+}
+
+fn differ(path: &str, before: &Value, after: &Value, found: &mut Vec<Difference>) {
+    if before == after || found.len() >= MOST_CHANGES {
+        return;
+    }
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            let none = Value::Null;
+            let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+            for name in names {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                differ(&path, before.get(name).unwrap_or(&none), after.get(name).unwrap_or(&none), found);
+            }
+        }
+        _ => found.push(Difference { path: path.to_owned(), before: short(before), after: short(after) }),
+    }
+}
+
+fn short(value: &Value) -> Value {
+    let text = value.to_string();
+    if text.len() <= LONGEST_VALUE {
+        return value.clone();
+    }
+    let end = text.floor_char_boundary(LONGEST_VALUE);
+    format!("{}…", text.get(..end).unwrap_or_default()).into()
+}
