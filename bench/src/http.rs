@@ -1,5 +1,6 @@
 //! `execute` over HTTP, beside a bare axum handler that reads JSON and answers JSON.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -9,9 +10,11 @@ use anyhow::Context;
 use axum::routing::post;
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
+use haft_core::CallError;
+use haft_core::user::Scope;
 use haft_egress::Egress;
-use haft_engine::SpaceId;
-use haft_server::{SecretKeeper, Settings};
+use haft_server::{App, Settings, StoredSecrets};
+use haft_store::{Database, Key, MasterKeys, Store};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -38,7 +41,11 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
                 axum::serve(listener, router).await?;
             }
             _ => {
-                let router = haft_server::router(engine(10)?, settings());
+                let router = {
+                    let store = store().await?;
+                    let secrets = Arc::new(StoredSecrets::new(store.clone(), HashMap::new()));
+                    App::new(engine(10)?, store, secrets, Egress::default(), Settings::default()).router()
+                };
                 haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
             }
         }
@@ -46,18 +53,15 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
     })
 }
 
-struct Forgetful;
-
-impl SecretKeeper for Forgetful {
-    fn find(&self, _: SpaceId, _: &str) -> Option<SecretString> {
-        None
-    }
-
-    fn keep(&self, _: SpaceId, _: &str, _: SecretString) {}
-}
-
-fn settings() -> Settings {
-    Settings { token: TOKEN.to_owned().into(), egress: Egress::default(), secrets: Arc::new(Forgetful) }
+/// A store in memory, with an admin who has the token.
+async fn store() -> anyhow::Result<Store> {
+    let said = |error: CallError| anyhow::anyhow!("{error}");
+    let keys = MasterKeys::new(Key::generate().map_err(said)?, Vec::new());
+    let store = Store::open(&Database::Memory, keys).await.map_err(said)?;
+    let (admin, space) = store.create_user("admin", None, true).await.map_err(said)?;
+    let token = SecretString::from(TOKEN);
+    store.create_token_with(space.id, admin.id, "bench", Scope::Admin, &token).await.map_err(said)?;
+    Ok(store)
 }
 
 async fn bare(Json(body): Json<Value>) -> Json<Value> {

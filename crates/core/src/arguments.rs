@@ -15,6 +15,11 @@ impl Arguments {
         Self(Arc::new(object))
     }
 
+    /// No arguments at all, for what is asked of a tool outside of any call.
+    pub fn none() -> Self {
+        Self(Arc::new(Value::Object(serde_json::Map::new())))
+    }
+
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }

@@ -52,6 +52,10 @@ ids! {
     ConversationId;
     /// One durable run.
     RunId;
+    /// A token.
+    TokenId;
+    /// A model provider.
+    ProviderId;
 }
 
 /// A tool: its constant name where code provides it (built-in, native), a UUIDv7 where a user does.

@@ -4,6 +4,7 @@
 //! database, no runtime. Names, ids, schemas and arguments that exist are valid;
 //! a [`ToolSpec`] is checked when the engine prepares it.
 
+pub mod agent;
 pub mod arguments;
 pub mod binding;
 pub mod builtin;
@@ -19,12 +20,15 @@ pub mod message;
 pub mod name;
 pub mod nearest;
 pub mod outcome;
+pub mod provider;
 pub mod redact;
 pub mod retry;
 pub mod schema;
 pub mod secret;
+pub mod space;
 pub mod text;
 pub mod tool;
+pub mod user;
 
 pub use arguments::Arguments;
 pub use binding::{Binding, ToolConfig};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use haft_core::call::{ProgressSink, RunMode};
 use haft_core::schema::Admitted;
 use haft_core::{
-    BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Secrets, Source, SpaceId,
-    ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
+    Arguments, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Secrets, Source,
+    SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -315,6 +315,12 @@ impl SpaceTools<'_> {
     pub fn circuits(&self) -> Vec<Circuit> {
         let breakers = self.engine.breakers.as_ref();
         breakers.map(|breakers| breakers.list(self.space, Instant::now())).unwrap_or_default()
+    }
+
+    /// What the circuits of a tool may be kept for; those that depend on arguments are not among them.
+    pub fn circuit_keys(&self, id: &str) -> Vec<BreakerKey> {
+        let entry = self.engine.catalogue.find(self.space, id);
+        entry.and_then(|entry| entry.prepared.breaker_key(&Arguments::none())).into_iter().collect()
     }
 
     /// Closes a circuit by hand; false when there is none of that key.

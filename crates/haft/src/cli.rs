@@ -1,4 +1,13 @@
 //! The command line: what can be said to `haft`, with the help that teaches it.
+//!
+//! What every command knows is here; what only some know is in the files below.
+
+mod call;
+mod files;
+mod import;
+mod people;
+mod secrets;
+mod tools;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,6 +16,17 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use haft_core::Locale;
 use haft_egress::Networks;
+use url::Url;
+
+pub(crate) use call::CallArgs;
+pub(crate) use files::{ApplyArgs, ExportArgs};
+pub(crate) use import::{ImportArgs, ImportCommand};
+pub(crate) use people::{
+    AdminCommand, LoginArgs, LogoutArgs, SpacesArgs, SpacesCommand, TokensArgs, TokensCommand, UsersArgs,
+    UsersCommand,
+};
+pub(crate) use secrets::{SecretsArgs, SecretsCommand};
+pub(crate) use tools::{AgentsArgs, AgentsCommand, ToolsArgs, ToolsCommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,9 +34,10 @@ Examples:
   haft call calculator expression='12.7 cm to inch'
   haft call --file weather.json city=Tokyo
   haft serve                          start a server; it prints its address and token
-  HAFT_TOKEN=… haft tools             the tools of that server
+  haft login http://127.0.0.1:7420    from now on, commands ask that server
+  HAFT_TOKEN=… haft tools             the same without a login
 
-Without --url or a token, commands run the engine in this very process.";
+Without --url, a token or a login, tools and calls run in this very process.";
 
 /// The handle by which AI agents hold their tools.
 #[derive(Parser)]
@@ -49,6 +70,51 @@ pub(crate) struct Settings {
     /// Certificates to trust beside the system's, as a PEM file
     #[arg(long, global = true, env = "HAFT_CA_CERTS", value_name = "FILE", help_heading = "Settings")]
     pub(crate) ca_certs: Option<PathBuf>,
+    /// Directory for the database and the key of secrets [default: ~/.local/share/haft]
+    #[arg(long, global = true, env = "HAFT_DATA_DIR", value_name = "DIR", help_heading = "Settings")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Database in place of the embedded one: postgres://… or sqlite:DIR
+    #[arg(
+        long,
+        global = true,
+        env = "HAFT_DATABASE_URL",
+        value_name = "URL",
+        hide_env_values = true,
+        help_heading = "Settings"
+    )]
+    pub(crate) database_url: Option<String>,
+    /// Key of secrets in place of the key file: 32 bytes in base64 or hex; older ones after a comma
+    #[arg(
+        long,
+        global = true,
+        env = "HAFT_MASTER_KEY",
+        value_name = "KEY",
+        hide_env_values = true,
+        help_heading = "Settings"
+    )]
+    pub(crate) master_key: Option<String>,
+    /// Where people reach the server, such as https://haft.example.com
+    #[arg(long, global = true, env = "HAFT_PUBLIC_URL", value_name = "URL", help_heading = "Settings")]
+    pub(crate) public_url: Option<Url>,
+    /// Proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8
+    #[arg(
+        long,
+        global = true,
+        env = "HAFT_TRUSTED_PROXIES",
+        value_name = "CIDR,…",
+        help_heading = "Settings"
+    )]
+    pub(crate) trusted_proxies: Option<Networks>,
+    /// Other sites whose pages may use the API, such as https://app.example.com
+    #[arg(
+        long,
+        global = true,
+        env = "HAFT_ALLOWED_ORIGINS",
+        value_name = "ORIGIN,…",
+        value_delimiter = ',',
+        help_heading = "Settings"
+    )]
+    pub(crate) allowed_origins: Vec<String>,
     /// Language of messages: en or zh; by default that of the terminal
     #[arg(long, global = true, value_name = "LANG", value_parser = parse_locale, help_heading = "Settings")]
     pub(crate) lang: Option<Locale>,
@@ -58,14 +124,46 @@ pub(crate) struct Settings {
 pub(crate) enum Command {
     /// Start a server
     Serve(ServeArgs),
-    /// List tools, or show one of them
+    /// Log in to a server, for all commands that come
+    #[command(after_help = people::LOGIN_HELP)]
+    Login(LoginArgs),
+    /// Forget the login
+    Logout(LogoutArgs),
+    /// List tools; show or delete one, see its versions, go back to an old one
+    #[command(after_help = tools::TOOLS_HELP)]
     Tools(ToolsArgs),
     /// Call a tool
-    #[command(after_help = CALL_HELP)]
+    #[command(after_help = call::HELP)]
     Call(CallArgs),
     /// Make tools from an API document, a cURL command, a Postman collection or a HAR file
-    #[command(after_help = IMPORT_HELP)]
+    #[command(after_help = import::HELP)]
     Import(ImportArgs),
+    /// List agents; show or delete one
+    #[command(after_help = tools::AGENTS_HELP)]
+    Agents(AgentsArgs),
+    /// List secrets by name, set one, delete one
+    #[command(after_help = secrets::HELP)]
+    Secrets(SecretsArgs),
+    /// Write tools and agents into files, for Git
+    #[command(after_help = files::EXPORT_HELP)]
+    Export(ExportArgs),
+    /// Make tools and agents what files say, and show what changed
+    #[command(after_help = files::APPLY_HELP)]
+    Apply(ApplyArgs),
+    /// List spaces, make one, say who is in it
+    #[command(after_help = people::SPACES_HELP)]
+    Spaces(SpacesArgs),
+    /// List your tokens, make one, end one
+    #[command(after_help = people::TOKENS_HELP)]
+    Tokens(TokensArgs),
+    /// List the server's users, add one
+    #[command(after_help = people::USERS_HELP)]
+    Users(UsersArgs),
+    /// Repair the server of this machine, on its data itself
+    Admin {
+        #[command(subcommand)]
+        command: AdminCommand,
+    },
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  haft completions bash > ~/.local/share/bash-completion/completions/haft"
@@ -83,10 +181,10 @@ pub(crate) struct ServeArgs {
     pub(crate) admin_token: Option<String>,
 }
 
-/// Which server to ask; none means the engine in this process.
+/// Which server to ask; none means that of the login.
 #[derive(Args)]
 pub(crate) struct ServerArgs {
-    /// Server to ask, such as http://127.0.0.1:7420
+    /// Server to ask, such as http://127.0.0.1:7420; by default that of the login
     #[arg(long, global = true, env = "HAFT_URL", value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Token for the server; HAFT_ADMIN_TOKEN is taken too
@@ -98,125 +196,6 @@ pub(crate) struct ServerArgs {
     /// Print JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct ToolsArgs {
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    #[command(subcommand)]
-    pub(crate) command: Option<ToolsCommand>,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum ToolsCommand {
-    /// Show one tool: what it does, what it takes, how to call it
-    Show {
-        /// The tool's name or id
-        name: String,
-    },
-}
-
-const IMPORT_HELP: &str = "\
-Examples:
-  haft import openapi petstore.yaml --name petstore --dry-run
-  haft import openapi https://api.example.com/openapi.json --only getUser --only 'POST /users'
-  haft import curl 'curl https://api.example.com/users/42 -H \"Authorization: Bearer …\"'
-  pbpaste | haft import curl -
-  haft import postman collection.json";
-
-#[derive(Args)]
-pub(crate) struct ImportArgs {
-    /// Put before the name of each tool
-    #[arg(long, global = true, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Only this one: a tool's name, an operationId, or METHOD /path; may be given several times
-    #[arg(long, global = true, value_name = "OPERATION")]
-    pub(crate) only: Vec<String>,
-    /// Show what would come, and keep nothing
-    #[arg(long, global = true)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    #[command(subcommand)]
-    pub(crate) command: ImportCommand,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum ImportCommand {
-    /// An OpenAPI 3 or Swagger 2 document, in JSON or YAML
-    Openapi {
-        /// A file, a URL, or - for standard input
-        source: String,
-        /// Where the API is, whatever the document says
-        #[arg(long, value_name = "URL")]
-        base_url: Option<String>,
-    },
-    /// A cURL command, as copied from a browser or an API's documentation
-    Curl {
-        /// The whole command in quotes, or - for standard input
-        command: String,
-    },
-    /// A Postman collection
-    Postman {
-        /// A file, or - for standard input
-        file: String,
-        /// Where the API is, when the collection leaves it to an environment
-        #[arg(long, value_name = "URL")]
-        base_url: Option<String>,
-    },
-    /// What a browser recorded, as a HAR file
-    Har {
-        /// A file, or - for standard input
-        file: String,
-    },
-}
-
-const CALL_HELP: &str = "\
-Arguments:
-  city=Tokyo            a text; becomes a number or boolean where only that fits
-  days:=3               JSON as it stands: numbers, lists, objects
-  --args '{\"days\": 3}'  all arguments as one JSON object
-  -                     the same from standard input
-
-Secrets:
-  secret://weather_key in a definition is read from HAFT_SECRET_WEATHER_KEY
-
-Exit codes:
-  0  it worked                      5  the upstream failed or is limited
-  1  the tool or haft failed        6  it took too long
-  2  the arguments are not right    7  the server is busy or away; try again later
-  3  there is no such tool          8  the outcome is not known
-  4  it is not allowed            130  it was cancelled";
-
-#[derive(Args)]
-pub(crate) struct CallArgs {
-    /// The tool's name or id; not needed with a --file that holds one tool
-    #[arg(required_unless_present = "file")]
-    pub(crate) name: Option<String>,
-    /// Arguments: key=value, key:=json, or - for JSON from standard input
-    #[arg(value_name = "ARGUMENT")]
-    pub(crate) pairs: Vec<String>,
-    /// Take the tool from a file with its definition, or a list of them, in JSON; it runs in this process
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// All arguments as one JSON object
-    #[arg(long, value_name = "JSON", conflicts_with = "pairs")]
-    pub(crate) args: Option<String>,
-    /// Check everything and show what would be done, but call nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Take arguments only as they are: "3" is not 3
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Milliseconds for one attempt
-    #[arg(long, value_name = "MS")]
-    pub(crate) timeout: Option<u64>,
-    /// Further attempts after the first
-    #[arg(long, value_name = "N")]
-    pub(crate) retries: Option<u32>,
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
 }
 
 fn parse_locale(text: &str) -> Result<Locale, String> {

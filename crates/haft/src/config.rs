@@ -1,18 +1,20 @@
 //! The configuration: flags, then environment, then `haft.toml`; read once, checked, passed on by part.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use haft_core::Locale;
 use haft_egress::{Egress, Networks};
+use secrecy::SecretString;
 use serde::Deserialize;
 
 use haft_web::{Brave, SearXng, SearchProviders, Tavily};
 use url::Url;
 
 use crate::cli::Settings;
-use crate::secrets::Secrets;
+use crate::storage::Storage;
 
 /// The file as written: every key optional, unknown ones refused.
 #[derive(Deserialize, Default)]
@@ -23,6 +25,12 @@ struct File {
     log: Option<String>,
     allow_private_networks: Option<String>,
     ca_certs: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
+    database_url: Option<String>,
+    public_url: Option<Url>,
+    trusted_proxies: Option<String>,
+    #[serde(default)]
+    allowed_origins: Vec<String>,
 }
 
 /// What the process runs with, beside the flags of its command.
@@ -31,8 +39,13 @@ pub(crate) struct Config {
     pub(crate) admin_token: Option<String>,
     pub(crate) log: Option<String>,
     pub(crate) locale: Locale,
-    pub(crate) secrets: Secrets,
+    pub(crate) storage: Storage,
+    pub(crate) public_url: Option<Url>,
+    pub(crate) trusted_proxies: Networks,
+    pub(crate) allowed_origins: Vec<String>,
     pub(crate) search: SearchProviders,
+    /// Where `haft login` keeps what it got; none where there is no place for it.
+    pub(crate) login_file: Option<PathBuf>,
     networks: Networks,
     /// In PEM form.
     ca_certs: Option<Vec<u8>>,
@@ -50,14 +63,32 @@ impl Config {
             (None, Some(text)) => text.parse().context("allow_private_networks")?,
             (None, None) => Networks::default(),
         };
+        let trusted_proxies = match (&settings.trusted_proxies, &file.trusted_proxies) {
+            (Some(networks), _) => networks.clone(),
+            (None, Some(text)) => text.parse().context("trusted_proxies")?,
+            (None, None) => Networks::default(),
+        };
         let ca_certs = settings.ca_certs.as_ref().or(file.ca_certs.as_ref()).map(|path| {
             std::fs::read(path).with_context(|| format!("cannot read the certificates in {}", path.display()))
         });
         Ok(Self {
             networks,
             ca_certs: ca_certs.transpose()?,
-            secrets: Secrets::new(environment()),
+            storage: Storage {
+                directory: settings.data_dir.clone().or(file.data_dir).or_else(data_directory),
+                database_url: settings.database_url.clone().or(file.database_url).map(SecretString::from),
+                master_key: settings.master_key.clone().map(SecretString::from),
+                environment: secrets(),
+            },
+            public_url: settings.public_url.clone().or(file.public_url),
+            trusted_proxies,
+            allowed_origins: if settings.allowed_origins.is_empty() {
+                file.allowed_origins
+            } else {
+                settings.allowed_origins.clone()
+            },
             search: search()?,
+            login_file: login_file(),
             addr: file.addr,
             admin_token: file.admin_token,
             log: settings.log.clone().or(file.log),
@@ -101,6 +132,22 @@ fn search() -> anyhow::Result<SearchProviders> {
     Ok(providers)
 }
 
+/// Secrets that the operator gives to every space: `secret://weather_key` is `HAFT_SECRET_WEATHER_KEY`.
+fn secrets() -> HashMap<String, SecretString> {
+    let is_set = |(_, value): &(String, String)| !value.trim().is_empty();
+    let named = environment().filter(is_set).filter_map(|(name, value)| {
+        Some((name.strip_prefix("HAFT_SECRET_")?.to_ascii_lowercase(), SecretString::from(value)))
+    });
+    named.collect()
+}
+
+/// In the directory for data, by the usual variables.
+fn data_directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
+    Some(directory.join("haft"))
+}
+
 /// Variables whose names and values are text.
 fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
@@ -110,6 +157,13 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 fn read(path: &Path) -> anyhow::Result<File> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     toml::from_str(&text).with_context(|| format!("{} is not right", path.display()))
+}
+
+/// In the directory for configuration, by the usual variables; a relative one counts for nothing.
+fn login_file() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(directory.join("haft").join("login.toml"))
 }
 
 /// The language of the terminal, by the usual variables.

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use haft_core::{CallError, ErrorKind, Locale};
 use haft_egress::{Egress, Limits, Policy, Request};
+use haft_server::{App, StoredSecrets};
 use http_body_util::BodyExt;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -18,9 +19,12 @@ use url::Url;
 
 use crate::cli::ServerArgs;
 use crate::config::Config;
-use crate::engine;
+use crate::engine::{self, Parts};
+use crate::first::{self, Samples};
+use crate::login::Login;
+use crate::storage::{Storage, told};
 
-const DEFAULT_URL: &str = "http://127.0.0.1:7420";
+pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7420";
 
 /// A call may take ten minutes; a server that answers later than this never will.
 const PATIENCE: Duration = Duration::from_secs(660);
@@ -28,11 +32,23 @@ const PATIENCE: Duration = Duration::from_secs(660);
 /// The largest answer of a tool, and more than any page of a list.
 const LARGEST_ANSWER: usize = 128 << 20;
 
+/// The cookie of a session.
+const SESSION: &str = "haft_session";
+
 /// A way to the API.
 pub(crate) struct Door {
-    token: SecretString,
+    identity: Identity,
     locale: Locale,
     way: Way,
+}
+
+/// How we are known there.
+enum Identity {
+    Token(SecretString),
+    /// The cookie as it is sent.
+    Session(SecretString),
+    /// Not at all: whoever wants to log in.
+    Nobody,
 }
 
 enum Way {
@@ -64,32 +80,80 @@ pub(crate) struct Failure {
 }
 
 impl Door {
-    /// A server when the command names one or has a token for one; otherwise this process.
-    pub(crate) fn open(args: &ServerArgs, config: Config) -> anyhow::Result<Self> {
-        let token = args.token.clone().or_else(|| args.admin_token.clone());
-        if token.is_none() && args.url.is_none() {
-            return Self::here(config);
+    /// A server when one is named, by the command, the environment or a login; otherwise this process.
+    pub(crate) async fn open(args: &ServerArgs, config: Config) -> anyhow::Result<Self> {
+        match Self::named(args, &config)? {
+            Some(door) => Ok(door),
+            None => Self::here(config).await,
         }
-        let written = args.url.as_deref().unwrap_or(DEFAULT_URL);
-        let Some(token) = token else { bail!("a token is needed for {written}; set HAFT_TOKEN") };
-        let base =
-            Url::parse(written.trim_end_matches('/')).with_context(|| format!("{written:?} is not a URL"))?;
-        let way = Way::Network { egress: config.egress()?, base };
-        Ok(Self { token: token.into(), locale: config.locale, way })
     }
 
-    /// This process, whatever servers there are.
-    pub(crate) fn here(config: Config) -> anyhow::Result<Self> {
-        let token = new_token()?;
-        let (egress, secrets) = (config.egress()?, config.secrets.clone());
-        let settings = haft_server::Settings {
-            token: token.clone(),
-            egress: egress.clone(),
-            secrets: Arc::new(secrets.clone()),
+    /// A server, for what only a server keeps.
+    pub(crate) fn to_server(args: &ServerArgs, config: &Config) -> anyhow::Result<Self> {
+        let door = Self::named(args, config)?;
+        door.context("there is no server to ask: run haft login URL, or set HAFT_URL and HAFT_TOKEN")
+    }
+
+    /// The server that is named, if one is. A token is sent to no server but its own.
+    pub(crate) fn named(args: &ServerArgs, config: &Config) -> anyhow::Result<Option<Self>> {
+        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        let token = given(&args.token).or_else(|| given(&args.admin_token));
+        let url = given(&args.url);
+        if let Some(token) = token {
+            let url = url.as_deref().unwrap_or(DEFAULT_URL);
+            return Self::with_token(url, token.into(), config).map(Some);
+        }
+        let login = Login::stored(config)?;
+        let Some(url) = url else {
+            return login.map(|login| Self::with_token(&login.url, login.token, config)).transpose();
         };
-        let locale = config.locale;
-        let tools = engine::for_command(egress, secrets, config.search);
-        Ok(Self { token, locale, way: Way::Here(haft_server::router(tools, settings)) })
+        let asked = base(&url)?;
+        match login.filter(|login| base(&login.url).is_ok_and(|known| known == asked)) {
+            Some(login) => Self::with_token(&url, login.token, config).map(Some),
+            None => bail!("a token is needed for {url}; set HAFT_TOKEN, or run haft login {url}"),
+        }
+    }
+
+    /// A server that knows us by a token.
+    pub(crate) fn with_token(url: &str, token: SecretString, config: &Config) -> anyhow::Result<Self> {
+        Self::network(url, Identity::Token(token), config)
+    }
+
+    /// A server that does not know us yet.
+    pub(crate) fn unknown(url: &str, config: &Config) -> anyhow::Result<Self> {
+        Self::network(url, Identity::Nobody, config)
+    }
+
+    fn network(url: &str, identity: Identity, config: &Config) -> anyhow::Result<Self> {
+        let way = Way::Network { egress: config.egress()?, base: base(url)? };
+        Ok(Self { identity, locale: config.locale, way })
+    }
+
+    /// This process, whatever servers there are: on the data of this installation where nobody holds it,
+    /// else on nothing but what comes with the program.
+    pub(crate) async fn here(config: Config) -> anyhow::Result<Self> {
+        let (egress, locale) = (config.egress()?, config.locale);
+        let kept = match config.storage.exists() {
+            true => config.storage.open(locale).await.ok(),
+            false => None,
+        };
+        let store = match kept {
+            Some(store) => store,
+            None => Storage::in_memory(locale).await?,
+        };
+        let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
+        let admin = first::admin(&store, Samples::No).await.map_err(said)?;
+        let secrets = Arc::new(StoredSecrets::new(store.clone(), config.storage.environment));
+        let parts = Parts {
+            egress: egress.clone(),
+            store: store.clone(),
+            secrets: secrets.clone(),
+            search: config.search,
+        };
+        let tools = engine::for_command(parts);
+        let app = App::new(tools, store, secrets, egress, haft_server::Settings::default());
+        let token = app.let_in(admin.user, admin.space);
+        Ok(Self { identity: Identity::Token(token), locale, way: Way::Here(app.router()) })
     }
 
     pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Answer> {
@@ -100,16 +164,49 @@ impl Door {
         self.send(Method::POST, path, serde_json::to_vec(body)?).await
     }
 
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+        self.send(Method::PUT, path, serde_json::to_vec(body)?).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> anyhow::Result<Answer> {
+        self.send(Method::DELETE, path, Vec::new()).await
+    }
+
+    /// Logs in, and gives the door that the new session opens; the answer when we were refused.
+    pub(crate) async fn log_in(self, credentials: &Value) -> anyhow::Result<Result<Self, Answer>> {
+        let body = serde_json::to_vec(credentials)?;
+        let (answer, headers) = self.exchange(Method::POST, "/api/login", body).await?;
+        if answer.error.is_some() {
+            return Ok(Err(answer));
+        }
+        let cookies = headers.get_all(header::SET_COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = cookies.filter_map(|line| line.split(';').next()).map(str::trim);
+        let own = pairs.find(|pair| pair.split_once('=').is_some_and(|(name, _)| name == SESSION));
+        let cookie = own.context("the server let us in and gave no session")?;
+        Ok(Ok(Self { identity: Identity::Session(cookie.into()), ..self }))
+    }
+
     async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> anyhow::Result<Answer> {
+        let (answer, _) = self.exchange(method, path, body).await?;
+        Ok(answer)
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> anyhow::Result<(Answer, HeaderMap)> {
         let headers = self.headers()?;
-        let (status, bytes) = match &self.way {
+        let (status, headers, bytes) = match &self.way {
             Way::Here(router) => {
                 let mut request = axum::http::Request::new(Body::from(body));
                 *request.method_mut() = method;
                 *request.uri_mut() = path.parse()?;
                 *request.headers_mut() = headers;
                 let response = router.clone().oneshot(request).await?;
-                (response.status(), response.into_body().collect().await?.to_bytes())
+                let (head, body) = response.into_parts();
+                (head.status, head.headers, body.collect().await?.to_bytes())
             }
             Way::Network { egress, base } => {
                 let url = format!("{}{path}", base.as_str().trim_end_matches('/'));
@@ -119,10 +216,10 @@ impl Door {
                 let limits = Limits { deadline: Some(Instant::now() + PATIENCE), bytes: LARGEST_ANSWER };
                 let answer = egress.send(Policy::Operator, request, limits).await;
                 let answer = answer.map_err(|error| self.unanswered(base, &error))?;
-                (answer.status, answer.body)
+                (answer.status, answer.headers, answer.body)
             }
         };
-        read(status, &bytes)
+        Ok((read(status, &bytes)?, headers))
     }
 
     fn unanswered(&self, base: &Url, error: &CallError) -> anyhow::Error {
@@ -137,16 +234,47 @@ impl Door {
             Locale::En => "en",
             Locale::Zh => "zh",
         };
-        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", self.token.expose_secret()))
-            .context("the token holds a character that no token can")?;
-        authorization.set_sensitive(true);
-        Ok(HeaderMap::from_iter([
-            (header::AUTHORIZATION, authorization),
+        let mut headers = HeaderMap::from_iter([
             (header::ACCEPT_LANGUAGE, HeaderValue::from_static(language)),
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (haft_server::SOURCE, HeaderValue::from_static("cli")),
-        ]))
+        ]);
+        match &self.identity {
+            Identity::Token(token) => {
+                let bearer = sensitive(&format!("Bearer {}", token.expose_secret()));
+                let bearer = bearer.context("the token holds a character that no token can")?;
+                headers.insert(header::AUTHORIZATION, bearer);
+            }
+            Identity::Session(cookie) => {
+                let cookie = sensitive(cookie.expose_secret()).context("the session is not a cookie")?;
+                headers.insert(header::COOKIE, cookie);
+                self.come_from_there(&mut headers)?;
+            }
+            Identity::Nobody => self.come_from_there(&mut headers)?,
+        }
+        Ok(headers)
     }
+
+    /// Sessions are for pages of the server itself, and it asks where a request comes from.
+    fn come_from_there(&self, headers: &mut HeaderMap) -> anyhow::Result<()> {
+        if let Way::Network { base, .. } = &self.way {
+            headers.insert(header::ORIGIN, HeaderValue::from_str(&base.origin().ascii_serialization())?);
+        }
+        Ok(())
+    }
+}
+
+fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// Where a server is, as somebody wrote it.
+pub(crate) fn base(written: &str) -> anyhow::Result<Url> {
+    let url = Url::parse(written.trim_end_matches('/')).ok();
+    url.filter(|url| matches!(url.scheme(), "http" | "https"))
+        .with_context(|| format!("{written:?} is not a URL such as {DEFAULT_URL}"))
 }
 
 fn unreachable(base: &Url, error: &CallError) -> Unreachable {
@@ -159,16 +287,4 @@ fn unreachable(base: &Url, error: &CallError) -> Unreachable {
 fn read(status: StatusCode, bytes: &[u8]) -> anyhow::Result<Answer> {
     serde_json::from_slice(bytes)
         .with_context(|| format!("the server's answer ({status}) is not one of Haft's"))
-}
-
-/// 32 random bytes with a prefix that secret scanners can find.
-pub(crate) fn new_token() -> anyhow::Result<SecretString> {
-    use std::fmt::Write as _;
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).context("no randomness for a token")?;
-    let mut token = String::from("haft_");
-    for byte in bytes {
-        let _ = write!(token, "{byte:02x}");
-    }
-    Ok(token.into())
 }

@@ -10,25 +10,35 @@ use haft_engine::{
 use haft_http::HttpKind;
 use haft_web::SearchProviders;
 
-use crate::secrets::Secrets;
+use haft_server::{StoredSecrets, StoredTools};
+use haft_store::Store;
+
+/// What an engine works with.
+pub(crate) struct Parts {
+    pub(crate) egress: Egress,
+    pub(crate) store: Store,
+    pub(crate) secrets: Arc<StoredSecrets>,
+    pub(crate) search: SearchProviders,
+}
 
 /// An engine for a server: all guards on, every call logged.
-pub(crate) fn for_server(egress: Egress, secrets: Secrets, search: SearchProviders) -> ToolService {
-    ready(ToolService::builder().events().sink(Arc::new(LogLines)), egress, secrets, search)
+pub(crate) fn for_server(parts: Parts) -> ToolService {
+    ready(ToolService::builder().events().sink(Arc::new(LogLines)), parts)
 }
 
 /// An engine for one command.
-pub(crate) fn for_command(egress: Egress, secrets: Secrets, search: SearchProviders) -> ToolService {
-    ready(ToolService::builder(), egress, secrets, search)
+pub(crate) fn for_command(parts: Parts) -> ToolService {
+    ready(ToolService::builder(), parts)
 }
 
-fn ready(builder: Builder, egress: Egress, secrets: Secrets, search: SearchProviders) -> ToolService {
+fn ready(builder: Builder, parts: Parts) -> ToolService {
+    let Parts { egress, store, secrets, search } = parts;
     let builtins = haft_builtins::kind()
         .with(haft_calc::calculator())
         .with(haft_web::url_reader(egress.clone()))
         .with(haft_web::web_search(egress.clone(), search));
-    let builder =
-        builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress)).secrets(Arc::new(secrets));
+    let builder = builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress));
+    let builder = builder.secrets(secrets).tools(Arc::new(StoredTools::new(store)));
     builder.breaker(BreakerSettings::default()).cache().limits().build()
 }
 

@@ -1,18 +1,22 @@
 //! The `haft` binary: reads the command line and the configuration, and hands over to a command.
 
+mod ask;
 mod cli;
 mod commands;
 mod config;
+mod definitions;
 mod door;
 mod engine;
 mod exit;
-mod secrets;
+mod first;
+mod local;
+mod login;
 mod show;
+mod storage;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use haft_core::ErrorKind;
 
 use cli::{Cli, Command};
 use config::Config;
@@ -30,17 +34,26 @@ async fn main() -> ExitCode {
     };
     outcome.unwrap_or_else(|error| {
         anstream::eprintln!("{}error:{:#} {error:#}", show::BAD, show::BAD);
-        let code = error.downcast_ref::<door::Unreachable>().map(|_| exit::code(ErrorKind::Unavailable));
-        code.unwrap_or(exit::FAILURE).into()
+        exit::code_of(&error).into()
     })
 }
 
 async fn run(command: Command, config: Config) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => commands::serve::run(args, config).await,
+        Command::Login(args) => commands::login::run(args, config).await,
+        Command::Logout(args) => commands::logout::run(args, config).await,
         Command::Tools(args) => commands::tools::run(args, config).await,
         Command::Call(args) => commands::call::run(args, config).await,
         Command::Import(args) => commands::import::run(args, config).await,
+        Command::Agents(args) => commands::agents::run(args, config).await,
+        Command::Secrets(args) => commands::secrets::run(args, config).await,
+        Command::Export(args) => commands::export::run(args, config).await,
+        Command::Apply(args) => commands::apply::run(args, config).await,
+        Command::Spaces(args) => commands::spaces::run(args, config).await,
+        Command::Tokens(args) => commands::tokens::run(args, config).await,
+        Command::Users(args) => commands::users::run(args, config).await,
+        Command::Admin { command } => commands::admin::run(command, config).await,
         Command::Completions { shell } => commands::completions::run(shell),
     }
 }

@@ -21,6 +21,36 @@ pub(crate) fn line_out(text: impl Display) {
     let _ = writeln!(anstream::stdout().lock(), "{text}");
 }
 
+/// Says what was done, to people; programs read standard output.
+pub(crate) fn said(sentence: &str) {
+    anstream::eprintln!("{QUIET}{}{QUIET:#}", plain(sentence));
+}
+
+/// Rows as aligned columns: the first stands out, the last is as it is, those between are quiet.
+pub(crate) fn table<const N: usize>(rows: Vec<[String; N]>) {
+    let rows: Vec<[String; N]> =
+        rows.into_iter().map(|row| row.map(|cell| line(&cell, usize::MAX))).collect();
+    let last = N.saturating_sub(1);
+    let width = |column: usize| {
+        let widest = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        if column == last { 0 } else { widest }
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    for row in &rows {
+        let mut text = String::new();
+        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let style = match column {
+                0 => STRONG,
+                column if column == last => Style::new(),
+                _ => QUIET,
+            };
+            let gap = if column == 0 { "" } else { "  " };
+            let _ = write!(text, "{gap}{style}{cell:width$}{style:#}");
+        }
+        line_out(text.trim_end());
+    }
+}
+
 /// Text from elsewhere, without what could steer the terminal.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| !character.is_control() || *character == '\n').collect()

@@ -13,6 +13,7 @@ mod headers;
 pub mod import;
 mod json;
 mod kind;
+mod lift;
 mod multipart;
 mod oauth;
 mod query;
@@ -24,6 +25,7 @@ mod tool;
 mod url;
 
 pub use kind::HttpKind;
+pub use lift::lift_credentials;
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {

@@ -1,71 +1,167 @@
-//! The application: what handlers share, and the router readable as an index.
+//! The application: what handlers share, and all routes as an index.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::handler::Handler;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
-use haft_core::{SpaceId, UserId};
-use haft_egress::Egress;
+use axum::routing::get;
+use haft_core::user::User;
+use haft_core::{CallError, SpaceId};
+use haft_egress::{Egress, Networks};
 use haft_engine::ToolService;
+use haft_store::Store;
 use secrecy::SecretString;
-use uuid::Uuid;
+use tokio_util::sync::CancellationToken;
+use url::Url;
 
-use crate::{auth, error, request, routes};
+use crate::api::{self, Needs, Route};
+use crate::guesses::Guesses;
+use crate::secret_source::StoredSecrets;
+use crate::visitors::Visitors;
+use crate::{auth, error, feed, openapi, request, routes};
 
-/// What a server is made with.
-#[derive(Clone)]
+/// What an operator may set.
+#[derive(Default)]
 pub struct Settings {
-    /// Whoever carries it is the admin.
-    pub token: SecretString,
-    /// The way out, for documents that are imported from a URL.
-    pub egress: Egress,
-    /// Where secrets go that an import found.
-    pub secrets: Arc<dyn SecretKeeper>,
+    /// Where people reach this server, when that is not where it listens.
+    pub public_url: Option<Url>,
+    /// Proxies whose word on where a request comes from is taken.
+    pub trusted_proxies: Networks,
+    /// Other sites whose pages may use the API, as `https://console.example.com`.
+    pub allowed_origins: Vec<String>,
 }
 
-/// Keeps secrets for the tools of a space.
-pub trait SecretKeeper: Send + Sync {
-    /// The value that a space's secret has now.
-    fn find(&self, space: SpaceId, name: &str) -> Option<SecretString>;
-
-    fn keep(&self, space: SpaceId, name: &str, value: SecretString);
+/// A server, put together: what it calls, keeps and may reach.
+#[derive(Clone)]
+pub struct App {
+    pub(crate) tools: ToolService,
+    pub(crate) store: Store,
+    pub(crate) secrets: Arc<StoredSecrets>,
+    pub(crate) egress: Egress,
+    pub(crate) visitors: Arc<Visitors>,
+    pub(crate) guesses: Arc<Guesses>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) document: Arc<openapi::Document>,
 }
 
 /// What handlers share. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct AppState {
-    pub(crate) tools: ToolService,
-    pub(crate) settings: std::sync::Arc<Settings>,
-    /// The one space and the one user there are until a store keeps more.
-    pub(crate) space: SpaceId,
-    pub(crate) user: UserId,
+pub(crate) type AppState = App;
+
+impl App {
+    pub fn new(
+        tools: ToolService,
+        store: Store,
+        secrets: Arc<StoredSecrets>,
+        egress: Egress,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            visitors: Arc::new(Visitors::new(store.clone())),
+            guesses: Arc::default(),
+            settings: settings.into(),
+            document: Arc::new(openapi::Document::of(&routes())),
+            tools,
+            store,
+            secrets,
+            egress,
+        }
+    }
+
+    /// A token for this process itself, which is kept nowhere: it acts for a user who runs the installation.
+    pub fn let_in(&self, user: User, space: SpaceId) -> SecretString {
+        self.visitors.let_in(user, space)
+    }
+
+    /// All routes.
+    pub fn router(&self) -> Router {
+        let known = |needs| from_fn_with_state((self.clone(), needs), auth::check);
+        // Who is not known does not learn what there is.
+        let api = api::router(routes(), self)
+            .method_not_allowed_fallback(error::method_not_allowed.layer(known(Needs::Identity)))
+            .fallback(error::no_such_route.layer(known(Needs::Identity)));
+        Router::new()
+            .nest("/api", api)
+            .merge(routes::welcome::router())
+            .route("/healthz", get(routes::health::healthz))
+            .route("/readyz", get(routes::health::readyz))
+            .method_not_allowed_fallback(error::method_not_allowed)
+            .fallback(error::no_such_route)
+            .layer(from_fn_with_state(self.clone(), crate::origin::allow))
+            .layer(axum::middleware::from_fn(request::give_id))
+            .with_state(self.clone())
+    }
+
+    /// Follows changes that others make, until told to stop.
+    pub async fn follow(self, stop: CancellationToken) -> Result<(), CallError> {
+        let revision = self.store.current_revision().await?;
+        feed::follow(self, revision, stop).await;
+        Ok(())
+    }
+
+    /// Where a request comes from, past the proxies that the operator trusts.
+    pub(crate) fn address_of(&self, parts: &Parts) -> IpAddr {
+        let nobody = IpAddr::from([0, 0, 0, 0]);
+        let mut address = auth::connected(parts).unwrap_or(nobody);
+        let forwarded = parts.headers.get_all("x-forwarded-for").into_iter();
+        let listed: Vec<&str> =
+            forwarded.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).collect();
+        // The nearest proxy wrote last; each is believed as long as it is one of ours.
+        for written in listed.into_iter().rev() {
+            if !self.settings.trusted_proxies.contain(address) {
+                break;
+            }
+            let Ok(next) = written.trim().parse() else { break };
+            address = next;
+        }
+        address
+    }
+
+    /// Whether the browser that sends this shows one of our own pages, or it is no browser.
+    pub(crate) fn is_own_origin(&self, headers: &HeaderMap) -> bool {
+        let Some(origin) = headers.get(header::ORIGIN) else {
+            let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+            return site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+        };
+        let Ok(origin) = origin.to_str() else { return false };
+        if self.settings.allowed_origins.iter().any(|allowed| allowed == origin) {
+            return true;
+        }
+        if let Some(public) = &self.settings.public_url {
+            return public.origin().ascii_serialization() == origin;
+        }
+        let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+        let written = origin.split_once("://").map(|(_, host)| host);
+        host.is_some() && host == written
+    }
+
+    pub(crate) fn is_https(&self, _headers: &HeaderMap) -> bool {
+        self.settings.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
+    }
 }
 
-/// All routes, over an engine.
-pub fn router(tools: ToolService, settings: Settings) -> Router {
-    let only = Uuid::nil();
-    let state = AppState { tools, settings: settings.into(), space: only.into(), user: only.into() };
-    let api = Router::new()
-        .route("/tools", get(routes::tools::list).post(routes::tools::create))
-        .route(
-            "/tools/{id}",
-            get(routes::tools::read).put(routes::tools::replace).delete(routes::tools::remove),
-        )
-        .route("/tools/import/openapi", post(routes::import::openapi))
-        .route("/tools/import/curl", post(routes::import::curl))
-        .route("/tools/import/postman", post(routes::import::postman))
-        .route("/tools/import/har", post(routes::import::har))
-        .route("/tools/schema-preview", post(routes::schema_preview::schema_preview))
-        .route("/tools/{id}/execute", post(routes::execute::execute))
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .fallback(error::no_such_route)
-        .layer(from_fn_with_state(state.clone(), auth::require_token));
-    Router::new()
-        .nest("/api", api)
-        .route("/healthz", get(routes::health::healthz))
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .fallback(error::no_such_route)
-        .layer(axum::middleware::from_fn(request::give_id))
-        .with_state(state)
+/// Every route of `/api`.
+pub(crate) fn routes() -> Vec<Route> {
+    use routes::{
+        agents, docs, execute, import, providers, schema_preview, secrets, session, spaces, tokens, tools,
+        users,
+    };
+    let tables = [
+        tools::routes(),
+        import::routes(),
+        schema_preview::routes(),
+        execute::routes(),
+        agents::routes(),
+        providers::routes(),
+        secrets::routes(),
+        spaces::routes(),
+        users::routes(),
+        tokens::routes(),
+        session::routes(),
+        docs::routes(),
+    ];
+    tables.into_iter().flatten().collect()
 }

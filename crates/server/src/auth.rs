@@ -1,17 +1,21 @@
-//! Who asks: a bearer token, checked before any route of `/api` is looked at.
+//! Who may come through a route: a token or a session, its role and scope, and where a browser comes from.
 
-use axum::extract::{FromRequestParts, Request, State};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use haft_core::{CallError, Caller, ErrorKind, Message, Source};
-use secrecy::ExposeSecret;
-use subtle::ConstantTimeEq;
+use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
 
+use crate::api::Needs;
 use crate::app::AppState;
-use crate::error::ApiError;
-use crate::request::{Asked, locale};
+use crate::error::Failure;
+use crate::request::locale;
+use crate::visitors::Visitor;
 
 haft_core::templates! {
     NO_TOKEN = "auth.noToken",
@@ -20,60 +24,153 @@ haft_core::templates! {
     BAD_TOKEN = "auth.badToken",
         "the token is not known",
         "令牌无效";
+    TOO_LITTLE = "auth.tooLittle",
+        "this needs more than the token or the role here allows: {needs}",
+        "令牌或角色的权限不足：需要 {needs}";
+    FOREIGN_ORIGIN = "auth.foreignOrigin",
+        "the request comes from another site, which may not act for you",
+        "请求来自其他站点，不能代表您操作";
+    TOO_MANY_FAILURES = "auth.tooManyFailures",
+        "too many failed attempts; wait before trying again",
+        "失败次数过多；请稍后再试";
 }
 
-/// Lets a request through that carries the token, and notes who it is.
-pub(crate) async fn require_token(
-    State(state): State<AppState>,
-    mut request: Request,
+/// The cookie of a console session.
+pub(crate) const SESSION: &str = "haft_session";
+
+/// The space that a session works in; its personal one when absent.
+pub(crate) const SPACE: HeaderName = HeaderName::from_static("haft-space");
+
+/// Haft's own command line says so, that the log can tell its calls from others.
+pub const SOURCE: HeaderName = HeaderName::from_static("haft-source");
+
+/// Lets a request through to one route if it may, and notes who it is.
+pub(crate) async fn check(
+    State((state, needs)): State<(AppState, Needs)>,
+    request: Request,
     next: Next,
 ) -> Response {
-    let refused = match bearer(request.headers()) {
-        None => &NO_TOKEN,
-        Some(token) if is_known(&state, token) => {
-            let caller = Caller {
-                space: state.space,
-                user: Some(state.user),
-                source: source(request.headers()),
-                locale: locale(request.headers()),
-            };
-            request.extensions_mut().insert(caller);
-            return next.run(request).await;
+    if needs == Needs::Nothing {
+        return next.run(request).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    match let_in(&state, needs, &parts).await {
+        Ok(visitor) => {
+            parts.extensions.insert(Caller {
+                space: visitor.space,
+                user: Some(visitor.user.id),
+                source: source(&parts.headers),
+                locale: locale(&parts.headers),
+            });
+            parts.extensions.insert(visitor);
+            next.run(Request::from_parts(parts, body)).await
         }
-        Some(_) => &BAD_TOKEN,
-    };
-    let (parts, _) = request.into_parts();
-    let error = CallError::new(ErrorKind::Unauthorized, Message::new(refused));
-    ApiError::new(error, &Asked::of(&parts)).into_response()
+        Err(error) => Failure::from(error).into_response(),
+    }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+async fn let_in(state: &AppState, needs: Needs, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
+    let visitor = identify(state, parts).await?;
+    if !visitor.may(needs) {
+        return Err(too_little(needs));
+    }
+    Ok(visitor)
+}
+
+/// The answer to who is known but may not.
+pub(crate) fn too_little(needs: Needs) -> CallError {
+    CallError::new(ErrorKind::Permission, Message::new(&TOO_LITTLE).with("needs", needs.word()))
+}
+
+/// The answer to a browser that shows another site.
+pub(crate) fn foreign_origin() -> CallError {
+    CallError::new(ErrorKind::Permission, Message::new(&FOREIGN_ORIGIN))
+}
+
+async fn identify(state: &AppState, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
+    let unauthorized = |template| CallError::new(ErrorKind::Unauthorized, Message::new(template));
+    if let Some(token) = bearer(&parts.headers) {
+        let address = state.address_of(parts);
+        let now = Instant::now();
+        if let Some(pause) = state.guesses.pause(address, None, now) {
+            let error = CallError::new(ErrorKind::RateLimit, Message::new(&TOO_MANY_FAILURES));
+            // Who has a good token is let in all the same; others may guess on later.
+            return state.visitors.of_token(token).await?.ok_or_else(|| error.retry_after(pause));
+        }
+        let visitor = state.visitors.of_token(token).await?;
+        return visitor.ok_or_else(|| {
+            state.guesses.failed(address, None, now);
+            unauthorized(&BAD_TOKEN)
+        });
+    }
+    let Some(session) = session(&parts.headers) else { return Err(unauthorized(&NO_TOKEN)) };
+    if !is_safe(&parts.method) && !state.is_own_origin(&parts.headers) {
+        return Err(foreign_origin());
+    }
+    let space = parts.headers.get(SPACE).and_then(|value| value.to_str().ok());
+    let space = space.map(str::parse::<SpaceId>).transpose().map_err(|_| unauthorized(&BAD_TOKEN))?;
+    let visitor = state.visitors.of_session(&session, space).await?;
+    visitor.ok_or_else(|| unauthorized(&BAD_TOKEN))
+}
+
+fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Haft's own command line says so, that the log can tell its calls from others.
-pub const SOURCE: HeaderName = HeaderName::from_static("haft-source");
+/// The value of the session's cookie.
+pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
+    let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == SESSION).map(|(_, value)| value.to_owned())
+}
 
 fn source(headers: &HeaderMap) -> Source {
     if headers.get(SOURCE).is_some_and(|value| value == "cli") { Source::Cli } else { Source::Api }
 }
 
-fn is_known(state: &AppState, token: &str) -> bool {
-    token.as_bytes().ct_eq(state.settings.token.expose_secret().as_bytes()).into()
-}
-
-/// Proof that the request carries a good token. A handler that takes one needs no other check.
+/// Proof that the request may come through its route, and whom it acts for.
 pub(crate) struct Known(pub(crate) Caller);
 
-impl<S: Sync> FromRequestParts<S> for Known {
-    type Rejection = ApiError;
+/// The same, with all that is known of who asks.
+pub(crate) struct Who(pub(crate) Arc<Visitor>);
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let caller = parts.extensions.get::<Caller>().cloned();
-        caller.map(Self).ok_or_else(|| {
-            let error = CallError::new(ErrorKind::Unauthorized, Message::new(&NO_TOKEN));
-            ApiError::new(error, &Asked::of(parts))
-        })
+impl<S: Sync> FromRequestParts<S> for Known {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        parts.extensions.get::<Caller>().cloned().map(Self).ok_or_else(not_known)
     }
+}
+
+impl<S: Sync> FromRequestParts<S> for Who {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        parts.extensions.get::<Arc<Visitor>>().cloned().map(Self).ok_or_else(not_known)
+    }
+}
+
+fn not_known() -> Failure {
+    CallError::new(ErrorKind::Unauthorized, Message::new(&NO_TOKEN)).into()
+}
+
+/// Where a request comes from, past the proxies that the operator trusts.
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+impl FromRequestParts<AppState> for Peer {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Self::Rejection> {
+        Ok(Self(state.address_of(parts)))
+    }
+}
+
+/// The other end of the connection itself.
+pub(crate) fn connected(parts: &Parts) -> Option<IpAddr> {
+    parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
 }

@@ -3,12 +3,14 @@
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
-use haft_core::{Message, json};
+use haft_core::error::ROOT;
+use haft_core::tool::input::camel_keys;
+use haft_core::{CallError, Message, Violation, json};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::request::Asked;
+use crate::error::Failure;
 
 /// No body is larger.
 const LARGEST: usize = 10 * 1024 * 1024;
@@ -32,27 +34,32 @@ haft_core::templates! {
 pub(crate) struct JsonBody(pub(crate) Value);
 
 impl<S: Sync> FromRequest<S> for JsonBody {
-    type Rejection = ApiError;
+    type Rejection = Failure;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
         let (parts, body) = request.into_parts();
-        let asked = Asked::of(&parts);
         if !is_json(&parts.headers) {
             let message = Message::new(&NOT_JSON);
-            return Err(ApiError::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, message, &asked));
+            return Err(Failure::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
         }
-        let bytes = read(&parts.headers, body, &asked).await?;
+        let bytes = read_bytes(&parts.headers, body).await?;
         json::parse(&bytes).map(Self).map_err(|error| {
             let message = Message::new(&MALFORMED).with("reason", error);
-            ApiError::with_status(StatusCode::BAD_REQUEST, message, &asked)
+            Failure::with_status(StatusCode::BAD_REQUEST, message)
         })
     }
 }
 
-async fn read(headers: &HeaderMap, body: axum::body::Body, asked: &Asked) -> Result<Bytes, ApiError> {
+/// What a body says, in camelCase or snake_case; an unknown field is an error that names it.
+pub(crate) fn read<T: DeserializeOwned>(body: Value) -> Result<T, CallError> {
+    serde_json::from_value(camel_keys(body))
+        .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
+}
+
+async fn read_bytes(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Failure> {
     let too_large = || {
         let message = Message::new(&TOO_LARGE).with("limit", LARGEST);
-        ApiError::with_status(StatusCode::PAYLOAD_TOO_LARGE, message, asked)
+        Failure::with_status(StatusCode::PAYLOAD_TOO_LARGE, message)
     };
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
@@ -62,7 +69,7 @@ async fn read(headers: &HeaderMap, body: axum::body::Body, asked: &Asked) -> Res
     match Limited::new(body, LARGEST).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => Err(ApiError::with_status(StatusCode::BAD_REQUEST, Message::new(&INTERRUPTED), asked)),
+        Err(_) => Err(Failure::with_status(StatusCode::BAD_REQUEST, Message::new(&INTERRUPTED))),
     }
 }
 

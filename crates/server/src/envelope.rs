@@ -24,6 +24,19 @@ pub(crate) fn success(status: StatusCode, data: impl Serialize) -> Response {
     write(status, &Envelope { code: status.as_u16(), message: "success", data, error: None })
 }
 
+/// A page of a list.
+pub(crate) fn page(items: impl Serialize, next: Option<String>) -> Response {
+    success(StatusCode::OK, json!({"items": items, "nextCursor": next}))
+}
+
+/// The same answer with the version of what it shows, for `If-Match`.
+pub(crate) fn tagged(mut response: Response, version: u64) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
 /// An answer that did not.
 pub(crate) fn failure(status: StatusCode, error: &CallError, asked: &Asked) -> Response {
     let message = error.message().render(asked.locale);

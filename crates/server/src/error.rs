@@ -1,7 +1,9 @@
-//! Errors on their way out: which status each kind has, and the envelope that carries it.
+//! Failures on their way out: which status each kind has, and how they get their words.
 
 use std::any::Any;
+use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{OriginalUri, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -25,29 +27,41 @@ haft_core::templates! {
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// An error about to be answered.
+/// A failure that is about to be answered. It becomes words where the request's language is known.
 #[derive(Debug)]
-pub(crate) struct ApiError {
+pub(crate) struct Failure {
     status: StatusCode,
     error: CallError,
-    asked: Asked,
 }
 
-impl ApiError {
-    pub(crate) fn new(error: CallError, asked: &Asked) -> Self {
-        Self { status: status(error.kind()), error, asked: asked.clone() }
-    }
-
+impl Failure {
     /// A malformed request has a status that says how.
-    pub(crate) fn with_status(status: StatusCode, message: Message, asked: &Asked) -> Self {
-        Self { status, error: CallError::new(ErrorKind::BadRequest, message), asked: asked.clone() }
+    pub(crate) fn with_status(status: StatusCode, message: Message) -> Self {
+        Self { status, error: CallError::new(ErrorKind::BadRequest, message) }
+    }
+
+    /// The answer, in the language of who asked.
+    pub(crate) fn answer(&self, asked: &Asked) -> Response {
+        if self.error.kind() == ErrorKind::Internal {
+            tracing::error!(request.id = asked.id, error = %self.error, "A request failed");
+        }
+        let mut response = envelope::failure(self.status, &self.error, asked);
+        add_headers(&mut response, &self.error);
+        response
     }
 }
 
-impl IntoResponse for ApiError {
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self { status: status(error.kind()), error }
+    }
+}
+
+impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut response = envelope::failure(self.status, &self.error, &self.asked);
-        add_headers(&mut response, &self.error);
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        response.extensions_mut().insert(Arc::new(self));
         response
     }
 }
@@ -88,17 +102,17 @@ pub(crate) fn status(kind: ErrorKind) -> StatusCode {
 }
 
 /// The answer where no route is.
-pub(crate) async fn no_such_route(request: Request) -> ApiError {
+pub(crate) async fn no_such_route(request: Request) -> Failure {
     let (parts, _) = request.into_parts();
     let message = Message::new(&NO_SUCH_ROUTE).with("method", &parts.method).with("path", path(&parts));
-    ApiError::new(CallError::new(ErrorKind::NotFound, message).detail("what", "route"), &Asked::of(&parts))
+    CallError::new(ErrorKind::NotFound, message).detail("what", "route").into()
 }
 
 /// The answer where a route is, but not for this method.
-pub(crate) async fn method_not_allowed(request: Request) -> ApiError {
+pub(crate) async fn method_not_allowed(request: Request) -> Failure {
     let (parts, _) = request.into_parts();
     let message = Message::new(&METHOD_NOT_ALLOWED).with("method", &parts.method).with("path", path(&parts));
-    ApiError::with_status(StatusCode::METHOD_NOT_ALLOWED, message, &Asked::of(&parts))
+    Failure::with_status(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
 /// The path as the caller wrote it, before routers took their part of it.
@@ -111,7 +125,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send), asked: &Asked) -> Response {
     let reason =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(request.id = asked.id, reason, "A handler panicked");
-    ApiError::new(CallError::new(ErrorKind::Internal, Message::new(&INTERNAL)), asked).into_response()
+    Failure::from(CallError::new(ErrorKind::Internal, Message::new(&INTERNAL))).answer(asked)
 }
 
 #[cfg(test)]

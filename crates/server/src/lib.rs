@@ -1,30 +1,34 @@
 //! Haft's HTTP doors: routes, envelope, identity. Nothing here runs a tool; the engine does.
 
+mod api;
 mod app;
 mod auth;
 mod body;
+mod difference;
 mod envelope;
 mod error;
+mod feed;
+mod guesses;
 mod listen;
+mod openapi;
+mod origin;
 mod query;
 mod request;
 mod routes;
+mod secret_source;
+mod stored_tools;
+mod visitors;
 
-pub use app::{SecretKeeper, Settings, router};
+pub use app::{App, Settings};
 pub use auth::SOURCE;
 pub use listen::serve;
+pub use secret_source::StoredSecrets;
+pub use stored_tools::StoredTools;
 
 use haft_core::Template;
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
-    let own = [
-        auth::TEMPLATES,
-        body::TEMPLATES,
-        error::TEMPLATES,
-        query::TEMPLATES,
-        routes::tools::TEMPLATES,
-        routes::execute::TEMPLATES,
-    ];
-    own.into_iter().flatten().copied().chain(routes::import::all_templates()).collect()
+    let own = [auth::TEMPLATES, body::TEMPLATES, error::TEMPLATES, query::TEMPLATES, visitors::TEMPLATES];
+    own.into_iter().flatten().copied().chain(routes::all_templates()).collect()
 }

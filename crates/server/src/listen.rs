@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::serve::{Listener, ListenerExt};
+use axum::serve::{ListenerExt, TapIo};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,8 @@ pub async fn serve(
     grace: Duration,
 ) -> std::io::Result<()> {
     let server =
-        axum::serve(without_delay(listener), router).with_graceful_shutdown(stop.clone().cancelled_owned());
+        axum::serve(without_delay(listener), router.into_make_service_with_connect_info::<SocketAddr>())
+            .with_graceful_shutdown(stop.clone().cancelled_owned());
     let out_of_time = async {
         stop.cancelled().await;
         tokio::time::sleep(grace).await;
@@ -32,7 +33,7 @@ pub async fn serve(
 }
 
 /// Small answers leave at once: otherwise each one waits 40 ms for company.
-fn without_delay(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = SocketAddr> {
+fn without_delay(listener: TcpListener) -> TapIo<TcpListener, impl FnMut(&mut TcpStream) + Send + 'static> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "A connection does not take TCP_NODELAY");
@@ -42,6 +43,8 @@ fn without_delay(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = 
 
 #[cfg(test)]
 mod tests {
+    use axum::serve::Listener as _;
+
     use super::*;
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -12,7 +13,7 @@ use futures_util::FutureExt;
 use haft_core::Locale;
 use uuid::Uuid;
 
-use crate::error;
+use crate::error::{self, Failure};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -27,10 +28,12 @@ pub(crate) async fn give_id(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(RequestId(id.clone()));
     let locale = locale(request.headers());
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|panic| {
-        let asked = Asked { id: id.to_str().unwrap_or_default().to_owned(), locale };
-        error::panicked(&*panic, &asked)
-    });
+    let asked = || Asked { id: id.to_str().unwrap_or_default().to_owned(), locale };
+    let mut response = answered.unwrap_or_else(|panic| error::panicked(&*panic, &asked()));
+    // Here the language is known, so here a failure gets its words.
+    if let Some(failure) = response.extensions_mut().remove::<Arc<Failure>>() {
+        response = failure.answer(&asked());
+    }
     response.headers_mut().insert(REQUEST_ID, id);
     response
 }

@@ -2,14 +2,20 @@
 //!
 //! A dev-dependency only. Nothing here knows how Haft works inside.
 
-#![allow(clippy::expect_used, reason = "a test that cannot be set up should say so at once")]
+#![allow(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot be set up should say so at once, and is set up by its environment"
+)]
 
 mod client;
 mod node;
+mod place;
 mod process;
 mod upstream;
 
 pub use client::{Client, Reply};
 pub use node::{node, node_modules};
+pub use place::Place;
 pub use process::{Finished, HaftProcess, run};
 pub use upstream::{Seen, Upstream, json_reply, reply};

@@ -3,6 +3,7 @@
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use crate::place::Place;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
@@ -17,12 +18,18 @@ pub struct HaftProcess {
     pub url: String,
     /// What it printed before it was ready.
     pub printed: Vec<String>,
+    /// Where it keeps its things, unless the test said where.
+    _place: Option<Place>,
 }
 
 impl HaftProcess {
     /// Starts `haft serve` on a free port and waits until it is ready.
     pub async fn start(binary: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let is_placed =
+            environment.iter().any(|(name, _)| matches!(*name, "HAFT_DATA_DIR" | "HAFT_DATABASE_URL"));
+        let place = (!is_placed).then(Place::new);
         let mut command = command(binary, environment);
+        command.envs(place.iter().flat_map(Place::variables));
         command.env("HAFT_ADDR", "127.0.0.1:0").args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("haft starts");
         let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -36,7 +43,12 @@ impl HaftProcess {
             }
             printed.push(line);
         };
-        Self { child, output, url, printed }
+        Self { child, output, url, printed, _place: place }
+    }
+
+    /// Ends it at once, as a power cut would.
+    pub async fn kill(mut self) {
+        self.child.kill().await.expect("it runs");
     }
 
     /// Asks it to stop, as a service manager would.

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use haft_core::json;
-use haft_core::tool::input::{KEPT_BY_SERVER, camel_case};
 use serde_json::{Map, Value};
 
 use crate::cli::CallArgs;
 use crate::config::Config;
+use crate::definitions::without_server_fields;
 use crate::door::{Answer, Door};
 use crate::show::QUIET;
 use crate::{exit, show};
@@ -28,13 +28,13 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
     let body = serde_json::json!({"arguments": arguments, "options": options(&args)});
     let (door, name) = match &args.file {
         Some(path) => {
-            let door = Door::here(config)?;
+            let door = Door::here(config).await?;
             match define(&door, path, args.name.as_deref()).await? {
                 Ok(name) => (door, name),
                 Err(refused) => return Ok(told(&refused, args.server.json)),
             }
         }
-        None => (Door::open(&args.server, config)?, args.name.clone().unwrap_or_default()),
+        None => (Door::open(&args.server, config).await?, args.name.clone().unwrap_or_default()),
     };
     let answer = door.post(&format!("/api/tools/{}/execute", super::encoded(&name)), &body).await?;
     if answer.error.is_some() {
@@ -76,15 +76,6 @@ fn without_name(mut args: CallArgs) -> CallArgs {
         args.pairs.insert(0, word);
     }
     args
-}
-
-/// A definition as a server shows it is one too.
-fn without_server_fields(definition: &Value) -> Value {
-    let mut definition = definition.clone();
-    if let Value::Object(fields) = &mut definition {
-        fields.retain(|name, _| !KEPT_BY_SERVER.contains(&camel_case(name).as_str()));
-    }
-    definition
 }
 
 /// Makes the tools of a file callable in this process, and gives the name of the one to call.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
 
+use super::diff;
 use crate::cli::{ImportArgs, ImportCommand};
 use crate::config::Config;
 use crate::door::Door;
@@ -43,12 +44,13 @@ pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<Exit
     body.insert("only".to_owned(), args.only.into());
     body.insert("dryRun".to_owned(), args.dry_run.into());
     body.retain(|_, value| !value.is_null());
-    let has_server =
-        args.server.url.is_some() || args.server.token.is_some() || args.server.admin_token.is_some();
-    if !has_server && !args.dry_run {
-        bail!("there is no server to keep the tools: set HAFT_TOKEN, or look with --dry-run");
-    }
-    let door = Door::open(&args.server, config)?;
+    let door = match Door::named(&args.server, &config)? {
+        Some(door) => door,
+        None if args.dry_run => Door::here(config).await?,
+        None => bail!(
+            "there is no server to keep the tools: run haft login URL or set HAFT_TOKEN, or look with --dry-run"
+        ),
+    };
     let answer = door.post(&format!("/api/tools/import/{route}"), &Value::Object(body)).await?;
     if let Some(code) = super::failed(&answer, args.server.json) {
         return Ok(code);
@@ -72,27 +74,10 @@ fn text(source: &str) -> anyhow::Result<String> {
 }
 
 fn report(data: &Value, dry_run: bool) {
-    let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let tools = data["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let width = tools.iter().map(|tool| text(tool, "name").len()).max().unwrap_or(0);
+    let width = diff::width(tools);
     for tool in tools {
-        show::line_out(format_args!(
-            "{STRONG}{:width$}{STRONG:#}  {QUIET}{:9}{QUIET:#}  {} {}",
-            text(tool, "name"),
-            text(tool, "change"),
-            text(tool, "method"),
-            show::plain(&text(tool, "path")),
-        ));
-        for change in tool["changes"].as_array().into_iter().flatten() {
-            let (before, after) = (change["before"].to_string(), change["after"].to_string());
-            show::line_out(format_args!(
-                "{:width$}  {}: {QUIET}{}{QUIET:#} → {}",
-                "",
-                show::plain(&text(change, "path")),
-                show::plain(&before),
-                show::plain(&after),
-            ));
-        }
+        diff::show(tool, width, &format!("{} {}", super::text(tool, "method"), super::text(tool, "path")));
     }
     for name in data["removed"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         show::line_out(format_args!(
@@ -100,11 +85,11 @@ fn report(data: &Value, dry_run: bool) {
         ));
     }
     for skipped in data["skipped"].as_array().into_iter().flatten() {
-        let (operation, reason) = (text(skipped, "operation"), text(skipped, "reason"));
+        let (operation, reason) = (super::text(skipped, "operation"), super::text(skipped, "reason"));
         show::line_out(format_args!(
             "{QUIET}left out{QUIET:#}  {}: {}",
-            show::plain(&operation),
-            show::plain(&reason)
+            show::plain(operation),
+            show::plain(reason)
         ));
     }
     for note in data["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use haft_core::ErrorKind;
+use haft_core::user::Scope;
+use haft_core::{CallError, ErrorKind};
+use haft_server::{App, Settings, StoredSecrets};
+use haft_store::Store;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,8 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::ServeArgs;
 use crate::config::Config;
-use crate::door::new_token;
-use crate::{engine, exit};
+use crate::engine::Parts;
+use crate::first::{Admin, Samples};
+use crate::local::LINK;
+use crate::storage::told;
+use crate::{engine, exit, first};
 
 const DEFAULT_PORT: u16 = 7420;
 
@@ -30,42 +36,67 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     let addr =
         args.addr.or(config.addr).unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)));
     let egress = config.egress()?;
-    let given = args.admin_token.or(config.admin_token).filter(|token| !token.is_empty());
-    if given.is_none() && !addr.ip().is_loopback() {
+    let locale = config.locale;
+    let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
+    let chosen = args.admin_token.or(config.admin_token).filter(|token| !token.is_empty());
+    let chosen = chosen.map(SecretString::from);
+    let store = config.storage.open(locale).await?;
+    let is_open_to_others = !addr.ip().is_loopback();
+    if is_open_to_others && chosen.is_none() && !store.has_admin_password().await.map_err(said)? {
         bail!("{addr} can be reached from outside: set HAFT_ADMIN_TOKEN first, or listen on 127.0.0.1");
     }
-    let fresh = given.is_none();
-    let token = match given {
-        Some(token) => SecretString::from(token),
-        None => new_token()?,
-    };
-    let tools = engine::for_server(egress.clone(), config.secrets.clone(), config.search);
-    let settings = haft_server::Settings {
-        token: token.clone(),
+    // Who brings a token knows what to do; who does not may want something to look at.
+    let samples = if chosen.is_none() { Samples::Yes } else { Samples::No };
+    let admin = first::admin(&store, samples).await.map_err(said)?;
+    first::choose_token(&store, &admin, chosen.as_ref()).await.map_err(said)?;
+    let secrets = Arc::new(StoredSecrets::new(store.clone(), config.storage.environment));
+    let parts = Parts {
         egress: egress.clone(),
-        secrets: Arc::new(config.secrets),
+        store: store.clone(),
+        secrets: secrets.clone(),
+        search: config.search,
     };
-    let router = haft_server::router(tools.clone(), settings);
+    let tools = engine::for_server(parts);
+    let settings = Settings {
+        public_url: config.public_url.clone(),
+        trusted_proxies: config.trusted_proxies,
+        allowed_origins: config.allowed_origins,
+    };
+    let app = App::new(tools.clone(), store.clone(), secrets, egress.clone(), settings);
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);
     let stop = stop_on_signal()?;
+    let following = app.clone().follow(stop.clone());
 
-    if fresh {
-        let token = token.expose_secret();
-        println!("token for this run: {token}");
-        println!("try: curl -H 'Authorization: Bearer {token}' http://{addr}/api/tools");
+    if admin.is_new && chosen.is_none() {
+        let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
+        greet(&store, &admin, &base.unwrap_or_else(|| format!("http://{addr}"))).await.map_err(said)?;
     }
     println!("listening on http://{addr}");
-    haft_server::serve(listener, router, stop, GRACE).await?;
+    let serving = haft_server::serve(listener, app.router(), stop, GRACE);
+    let (served, followed) = tokio::join!(serving, following);
+    served?;
+    followed.map_err(said)?;
     // Whatever is still under way is cancelled now, and leaves its record like any other call.
     tools.stop();
-    if tokio::time::timeout(LAST_WRITES, tools.close()).await.is_err() {
+    let is_written = tokio::time::timeout(LAST_WRITES, tools.close()).await.is_ok();
+    store.close().await;
+    if !is_written {
         tracing::error!("The last records of calls could not be written in time");
         return Ok(exit::FAILURE.into());
     }
     tracing::info!("Stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What an operator needs after a first start: a way in for a person, and one for a program.
+async fn greet(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError> {
+    let link = store.create_login_link(admin.user.id, LINK).await?;
+    let (_, token) = store.create_token(admin.space, admin.user.id, "first", Scope::Admin, None).await?;
+    println!("console: {base}/login?link={}  (once, within an hour)", link.expose_secret());
+    println!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret());
+    Ok(())
 }
 
 /// Cancelled by the first SIGTERM or SIGINT; the second ends the process at once.

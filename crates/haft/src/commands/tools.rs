@@ -1,9 +1,10 @@
-//! `haft tools` and `haft tools show NAME`
+//! `haft tools [show|rm|versions|rollback]`
 
 use std::process::ExitCode;
 
 use serde_json::Value;
 
+use super::text;
 use crate::cli::{ToolsArgs, ToolsCommand};
 use crate::config::Config;
 use crate::door::Door;
@@ -12,29 +13,52 @@ use crate::show::{QUIET, STRONG};
 
 pub(crate) async fn run(args: ToolsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::open(&args.server, config)?;
-    match args.command {
-        None => list(&door, args.server.json).await,
-        Some(ToolsCommand::Show { name }) => show_one(&door, &name, args.server.json).await,
+    let json = args.server.json;
+    let server = |config: &Config| Door::to_server(&args.server, config);
+    match &args.command {
+        None => list(&Door::open(&args.server, config).await?, json).await,
+        Some(ToolsCommand::Show { name }) => {
+            show_one(&Door::open(&args.server, config).await?, name, json).await
+        }
+        Some(ToolsCommand::Rm { name, force }) => {
+            let force = if *force { "?force=true" } else { "" };
+            let answer = server(&config)?.delete(&format!("{}{force}", path_of(name))).await?;
+            Ok(super::done(&answer, json, |tool| format!("deleted the tool {}", text(tool, "name"))))
+        }
+        Some(ToolsCommand::Versions { name }) => versions(&server(&config)?, name, json).await,
+        Some(ToolsCommand::Rollback { name, version }) => {
+            let body = serde_json::json!({"version": version});
+            let answer = server(&config)?.post(&format!("{}/rollback", path_of(name)), &body).await?;
+            Ok(super::done(&answer, json, |tool| {
+                format!(
+                    "{} is as in version {version} again, now as version {}",
+                    text(tool, "name"),
+                    tool["version"]
+                )
+            }))
+        }
     }
 }
 
+fn path_of(name: &str) -> String {
+    format!("/api/tools/{}", super::encoded(name))
+}
+
+async fn versions(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCode> {
+    let row = |version: &Value| {
+        let state = text(version, "state").to_owned();
+        let by = text(version, "createdBy").to_owned();
+        let note = text(version, "note").to_owned();
+        [version["version"].to_string(), state, super::moment(version, "createdAt"), by, note]
+    };
+    super::list(door, &format!("{}/versions", path_of(name)), json, row).await
+}
+
 async fn list(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
-    let mut tools = Vec::new();
-    let mut path = "/api/tools?limit=200".to_owned();
-    loop {
-        let mut answer = door.get(&path).await?;
-        if let Some(code) = super::failed(&answer, json) {
-            return Ok(code);
-        }
-        if let Some(Value::Array(items)) = answer.data.get_mut("items").map(Value::take) {
-            tools.extend(items);
-        }
-        match answer.data.get("nextCursor").and_then(Value::as_str) {
-            Some(cursor) => path = format!("/api/tools?limit=200&cursor={cursor}"),
-            None => break,
-        }
-    }
+    let tools = match super::items(door, "/api/tools?limit=200", json).await? {
+        Ok(tools) => tools,
+        Err(code) => return Ok(code),
+    };
     if json {
         show::line_out(Value::Array(tools));
         return Ok(ExitCode::SUCCESS);
@@ -53,7 +77,7 @@ async fn list(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
 }
 
 async fn show_one(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let answer = door.get(&format!("/api/tools/{}", super::encoded(name))).await?;
+    let answer = door.get(&path_of(name)).await?;
     if let Some(code) = super::failed(&answer, json) {
         return Ok(code);
     }
@@ -83,8 +107,4 @@ async fn show_one(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCod
     let sample: Vec<String> = required.iter().map(|argument| format!("{argument}=…")).collect();
     show::line_out(format_args!("\n{QUIET}haft call {} {}{QUIET:#}", text(tool, "name"), sample.join(" ")));
     Ok(ExitCode::SUCCESS)
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_default()
 }

@@ -131,7 +131,7 @@ async fn a_dry_run_shows_the_request_and_sends_nothing() {
             "method": "POST",
             "url": upstream.url("/orders/a%20b?v=2&trace=c-1"),
             "headers": {
-                "x-api-key": "secret://shop-key", "x-token": "***", "idempotency-key": "c-1",
+                "x-api-key": "secret://shop-key", "x-token": "secret://orders_x_token", "idempotency-key": "c-1",
                 "content-type": "application/json",
             },
             "body": {"note": "for Ada", "count": 3},

@@ -6,13 +6,21 @@
     reason = "a test may panic, and ends its tasks itself"
 )]
 
+mod agent_changes;
+mod agents;
+mod bindings;
 mod builtins;
+mod cli_files;
+mod cli_login;
+mod cli_over_http;
 mod command_line;
 mod configuration;
 mod house;
 mod http_failures;
 mod http_tools;
 mod imports;
+mod openapi;
+mod providers;
 mod serve;
 mod web;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, HaftProcess, run};
+use haft_testkit::{Client, HaftProcess, Place, run};
 use serde_json::json;
 
 use crate::HAFT;
@@ -10,14 +10,32 @@ use crate::HAFT;
 #[tokio::test]
 async fn a_first_start_makes_a_token_and_prints_a_line_that_works() {
     let server = HaftProcess::start(HAFT, &["serve"], &[]).await;
-    let token = server.printed[0].strip_prefix("token for this run: ").expect("a token");
-    assert!(token.starts_with("haft_") && token.len() == 5 + 64, "{token}");
-    assert_eq!(
-        server.printed[1],
-        format!("try: curl -H 'Authorization: Bearer {token}' {}/api/tools", server.url)
-    );
-    let reply = Client::new(&server.url, token).get("/api/tools").await;
+    let token = server.printed[1].strip_prefix("try: curl -H 'Authorization: Bearer ").expect("a token");
+    let (token, rest) = token.split_once('\'').expect("a line");
+    assert!(token.starts_with("haft_") && token.len() == 5 + 43, "{token}");
+    assert_eq!(rest, format!(" {}/api/tools", server.url));
+    let api = Client::new(&server.url, token);
+    let reply = api.get("/api/tools").await;
     assert_eq!((reply.status, &reply.data()["items"][0]["name"]), (200, &json!("array")));
+    let sample =
+        api.post("/api/tools/sample_weather/execute", &json!({"arguments": {"city": "Tokyo"}})).await;
+    assert_eq!(sample.data()["data"]["sky"], "clear", "{}", sample.body);
+    assert_eq!(api.get("/api/agents/sample_assistant").await.data()["toolIds"][1], "calculator");
+
+    // The link lets a browser in once.
+    let link =
+        server.printed[0].strip_prefix(&format!("console: {}/login?link=", server.url)).expect("a link");
+    let (link, _) = link.split_once(' ').expect("a link");
+    let stranger = Client::anonymous(&server.url);
+    let first = stranger.post("/api/login", &json!({"link": link})).await;
+    assert_eq!(first.status, 200, "{}", first.body);
+    assert_eq!(first.data()["user"]["name"], "admin");
+    let cookie = first.header("set-cookie").expect("a cookie").to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    let session = stranger.with("cookie", cookie.split(';').next().expect("a pair"));
+    assert_eq!(session.get("/api/me").await.data()["role"], "admin");
+    let again = Client::anonymous(&server.url).post("/api/login", &json!({"link": link})).await;
+    assert_eq!((again.status, again.kind()), (401, "Unauthorized"));
     let other = HaftProcess::start(HAFT, &["serve"], &[]).await;
     assert_ne!(other.printed[0], server.printed[0]);
 }
@@ -33,14 +51,19 @@ async fn a_token_that_was_given_is_never_printed() {
 #[tokio::test]
 async fn an_address_others_can_reach_needs_a_token_first() {
     for address in ["0.0.0.0:0", "[::]:0"] {
-        let ended = run(HAFT, &["serve", "--addr", address], &[], "").await;
+        let place = Place::new();
+        let data = place.variables();
+        let mut environment: Vec<(&str, &str)> =
+            data.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let ended = run(HAFT, &["serve", "--addr", address], &environment, "").await;
         assert_eq!(ended.code, 1);
         assert!(
             ended.stderr.contains("can be reached from outside: set HAFT_ADMIN_TOKEN first"),
             "{}",
             ended.stderr
         );
-        let empty = run(HAFT, &["serve", "--addr", address], &[("HAFT_ADMIN_TOKEN", "")], "").await;
+        environment.push(("HAFT_ADMIN_TOKEN", ""));
+        let empty = run(HAFT, &["serve", "--addr", address], &environment, "").await;
         assert_eq!(empty.code, 1, "an empty token is none");
     }
 }
@@ -49,7 +72,10 @@ async fn an_address_others_can_reach_needs_a_token_first() {
 async fn a_port_that_is_taken_is_said() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
-    let ended = run(HAFT, &["serve", "--addr", &address], &[], "").await;
+    let place = Place::new();
+    let data = place.variables();
+    let environment: Vec<(&str, &str)> = data.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let ended = run(HAFT, &["serve", "--addr", &address], &environment, "").await;
     assert_eq!(ended.code, 1);
     assert!(ended.stderr.contains(&format!("cannot listen on {address}")), "{}", ended.stderr);
 }

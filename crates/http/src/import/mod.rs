@@ -22,7 +22,7 @@ pub use har::har;
 pub(crate) use names::{Names, secret_name, variable_name};
 pub use openapi::{OpenApiOptions, openapi};
 pub use postman::postman;
-pub use source::parse_document;
+pub use source::{parse_document, parse_value};
 
 /// What was found in something foreign: definitions as anyone could have written them, and what was left out.
 #[derive(Debug, Default)]

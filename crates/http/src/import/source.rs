@@ -40,14 +40,18 @@ const MERGE: &str = "<<";
 
 /// Reads a document, whichever of the two it is.
 pub fn parse_document(text: &str) -> Result<Value, Vec<Violation>> {
-    let wrong = |message| vec![Violation::new(ROOT, message)];
-    let document = read(text.trim_start_matches('\u{feff}')).map_err(wrong)?;
+    let document = parse_value(text)?;
     match document {
         Value::Object(_) => Ok(document),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(wrong(Message::new(&NOT_A_DOCUMENT)))
+            Err(vec![Violation::new(ROOT, Message::new(&NOT_A_DOCUMENT))])
         }
     }
+}
+
+/// Reads whatever the text holds, a list too, in either notation.
+pub fn parse_value(text: &str) -> Result<Value, Vec<Violation>> {
+    read(text.trim_start_matches('\u{feff}')).map_err(|message| vec![Violation::new(ROOT, message)])
 }
 
 fn read(text: &str) -> Result<Value, Message> {

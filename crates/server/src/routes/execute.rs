@@ -15,11 +15,12 @@ use haft_engine::CallRequest;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Known;
 use crate::body::JsonBody;
 use crate::envelope;
-use crate::error::ApiError;
+use crate::error::Failure;
 use crate::query::Named;
 use crate::request::Asked;
 
@@ -66,18 +67,27 @@ fn no_arguments() -> Value {
     Value::Object(Map::new())
 }
 
+pub(crate) fn routes() -> Vec<Route> {
+    let execute = Route::post("/tools/{id}/execute", execute).needs(Needs::Call);
+    vec![
+        execute
+            .says("Calls a tool and waits for its outcome")
+            .takes("ExecuteTool")
+            .answers(200, "ToolExecutionResult"),
+    ]
+}
+
 /// Runs a tool and waits for its outcome.
-pub(crate) async fn execute(
+async fn execute(
     State(state): State<AppState>,
     Known(caller): Known,
     asked: Asked,
     Named(tool): Named,
     JsonBody(body): JsonBody,
-) -> Result<Response, ApiError> {
-    let fail = |error| ApiError::new(error, &asked);
-    let ExecuteTool { arguments, options } = read(body).map_err(fail)?;
-    let options = options.checked().map_err(fail)?;
-    let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await.map_err(fail)?;
+) -> Result<Response, Failure> {
+    let ExecuteTool { arguments, options } = read(body)?;
+    let options = options.checked()?;
+    let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
     Ok(envelope::outcome(&result, &asked))
 }
 

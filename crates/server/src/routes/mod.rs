@@ -1,7 +1,39 @@
 //! The routes, one file per noun or verb. Wire types stand beside their handler.
 
+pub(crate) mod agents;
+pub(crate) mod docs;
 pub(crate) mod execute;
 pub(crate) mod health;
 pub(crate) mod import;
+pub(crate) mod providers;
+pub(crate) mod saving;
 pub(crate) mod schema_preview;
+pub(crate) mod secrets;
+pub(crate) mod session;
+pub(crate) mod spaces;
+pub(crate) mod tokens;
 pub(crate) mod tools;
+pub(crate) mod users;
+pub(crate) mod welcome;
+
+use haft_core::Template;
+
+/// Every message of the routes.
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    let own = [
+        execute::TEMPLATES,
+        saving::TEMPLATES,
+        secrets::TEMPLATES,
+        session::TEMPLATES,
+        spaces::TEMPLATES,
+        tokens::TEMPLATES,
+        users::TEMPLATES,
+    ];
+    own.into_iter()
+        .flatten()
+        .copied()
+        .chain(agents::all_templates())
+        .chain(providers::all_templates())
+        .chain(import::all_templates())
+        .chain(tools::all_templates())
+}

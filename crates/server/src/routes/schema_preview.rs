@@ -7,13 +7,13 @@ use haft_core::ToolName;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::tools::prepare;
+use super::tools::{Definition, prepare};
+use crate::api::{Needs, Route};
 use crate::app::AppState;
-use crate::auth::Known;
+use crate::auth::Who;
 use crate::body::JsonBody;
 use crate::envelope;
-use crate::error::ApiError;
-use crate::request::Asked;
+use crate::error::Failure;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,13 +21,22 @@ struct Preview<'a> {
     input_schema: &'a Value,
 }
 
+pub(crate) fn routes() -> Vec<Route> {
+    let preview = Route::post("/tools/schema-preview", schema_preview).needs(Needs::Read);
+    vec![
+        preview
+            .says("The schema that a definition would have; it may still lack name and description")
+            .takes("ToolPatch")
+            .answers(200, "SchemaPreview"),
+    ]
+}
+
 /// A definition that may still lack its name and description, and is kept nowhere.
-pub(crate) async fn schema_preview(
+async fn schema_preview(
     State(state): State<AppState>,
-    Known(_): Known,
-    asked: Asked,
+    Who(visitor): Who,
     JsonBody(definition): JsonBody,
-) -> Result<Response, ApiError> {
+) -> Result<Response, Failure> {
     let mut definition = definition;
     if let Value::Object(fields) = &mut definition {
         // What is still being typed shall not be in the way.
@@ -40,7 +49,6 @@ pub(crate) async fn schema_preview(
             }
         }
     }
-    let (_, prepared) =
-        prepare(&state.tools, definition).await.map_err(|error| ApiError::new(error, &asked))?;
+    let Definition { prepared, .. } = prepare(&state, &visitor, definition).await?;
     Ok(envelope::success(StatusCode::OK, Preview { input_schema: prepared.input_schema() }))
 }

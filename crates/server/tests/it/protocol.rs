@@ -49,12 +49,12 @@ async fn unknown_routes_and_methods_have_the_envelope_too() {
     );
     let reply = Client::anonymous(&app.url).get("/flies").await;
     assert_eq!((reply.status, reply.message()), (404, "there is nothing at GET /flies"));
-    let reply = app.api.send(Method::PATCH, "/api/tools/fixed", Vec::new()).await;
+    let reply = app.api.send(Method::PATCH, "/api/tools/fixed/execute", Vec::new()).await;
     assert_eq!(
         (reply.status, reply.kind(), reply.message()),
-        (405, "BadRequest", "PATCH is not possible at /api/tools/fixed")
+        (405, "BadRequest", "PATCH is not possible at /api/tools/fixed/execute")
     );
-    assert_eq!(reply.header("allow"), Some("GET,HEAD,PUT,DELETE"));
+    assert_eq!(reply.header("allow"), Some("POST"));
     let reply = app.api.get("/api/tools/%FF").await;
     assert_eq!((reply.status, reply.kind()), (400, "BadRequest"));
     let reply = app.api.get("/api/tools/..%2F..%2Fetc").await;

@@ -1,14 +1,17 @@
 //! A server in this process, on a free port.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_core::user::Scope;
 use haft_egress::Egress;
 use haft_engine::{
     Arguments, BoxFuture, BreakerSettings, Builder, CallContext, CallError, CallRecord, CallSink,
-    ConfigError, Effect, Kind, MockKind, Prepared, SinkError, SpaceId, Tool, ToolOutput, ToolService,
+    ConfigError, Effect, Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService,
 };
-use haft_server::{SecretKeeper, Settings};
+use haft_server::{Settings, StoredSecrets, StoredTools};
+use haft_store::{Database, Key, MasterKeys, Store};
 use haft_testkit::Client;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -58,20 +61,14 @@ impl CallSink for Stuck {
     }
 }
 
-/// Forgets what it is given.
-struct Forgetful;
-
-impl SecretKeeper for Forgetful {
-    fn find(&self, _: haft_engine::SpaceId, _: &str) -> Option<SecretString> {
-        None
-    }
-
-    fn keep(&self, _: SpaceId, _: &str, _: SecretString) {}
-}
-
-fn settings() -> Settings {
-    let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
-    Settings { token: TOKEN.to_owned().into(), egress, secrets: Arc::new(Forgetful) }
+/// A store that is gone with the test, with an admin who has the token.
+async fn store() -> Store {
+    let keys = MasterKeys::new(Key::generate().expect("a key"), Vec::new());
+    let store = Store::open(&Database::Memory, keys).await.expect("a store");
+    let (admin, space) = store.create_user("admin", None, true).await.expect("an admin");
+    let token = SecretString::from(TOKEN);
+    store.create_token_with(space.id, admin.id, "test", Scope::Admin, &token).await.expect("a token");
+    store
 }
 
 pub(crate) struct App {
@@ -96,7 +93,8 @@ impl App {
 
     pub(crate) async fn start_with(builder: Builder, grace: Duration) -> Self {
         let builder = builder.kind(MockKind).kind(Clumsy).breaker(BreakerSettings::default());
-        let engine = builder.cache().limits().build();
+        let store = store().await;
+        let engine = builder.cache().limits().tools(Arc::new(StoredTools::new(store.clone()))).build();
         let fixed = Tool::native_json(
             "fixed",
             "Comes with the program.",
@@ -107,7 +105,10 @@ impl App {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
-        let router = haft_server::router(engine.clone(), settings());
+        let secrets = Arc::new(StoredSecrets::new(store.clone(), HashMap::new()));
+        let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
+        let app = haft_server::App::new(engine.clone(), store, secrets, egress, Settings::default());
+        let router = app.router();
         let served = tokio::spawn(haft_server::serve(listener, router, stop.clone(), grace));
         Self {
             api: Client::new(&url, TOKEN),

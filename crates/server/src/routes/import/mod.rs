@@ -3,29 +3,30 @@
 mod plan;
 mod report;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_core::error::ROOT;
-use haft_core::tool::input::camel_keys;
-use haft_core::{CallError, Caller, ErrorKind, Message, Template, Violation};
+use haft_core::{CallError, ErrorKind, Message, Template, Violation};
 use haft_egress::{Hosts, Limits, Policy, Request, ToolPolicy};
 use haft_http::import::{self, CurlOptions, ExampleOptions, Imported, OpenApiOptions};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
 
+use crate::api::{Needs, Route};
 use crate::app::AppState;
-use crate::auth::Known;
-use crate::body::JsonBody;
+use crate::auth::Who;
+use crate::body::{JsonBody, read};
 use crate::envelope;
-use crate::error::ApiError;
+use crate::error::Failure;
 use crate::request::Asked;
-use plan::{Found, Planned, plan};
+use crate::routes::tools::save_all;
+use crate::visitors::Visitor;
+use plan::{Found, Planned, plan, plan_secrets};
 use report::{Report, left_out};
 
 haft_core::templates! {
@@ -82,45 +83,70 @@ struct DocumentImport {
     dry_run: bool,
 }
 
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/tools/import/openapi", openapi)
+            .needs(Needs::Edit)
+            .says("Makes tools of the operations of an OpenAPI document")
+            .takes("OpenApiImport")
+            .answers(201, "ImportReport"),
+        Route::post("/tools/import/curl", curl)
+            .needs(Needs::Edit)
+            .says("Makes tools of cURL commands")
+            .takes("CurlImport")
+            .answers(201, "ImportReport"),
+        Route::post("/tools/import/postman", postman)
+            .needs(Needs::Edit)
+            .says("Makes tools of a Postman collection")
+            .takes("DocumentImport")
+            .answers(201, "ImportReport"),
+        Route::post("/tools/import/har", har)
+            .needs(Needs::Edit)
+            .says("Makes tools of the requests that a browser recorded in a HAR file")
+            .takes("DocumentImport")
+            .answers(201, "ImportReport"),
+    ]
+}
+
 /// `POST /api/tools/import/openapi`
-pub(crate) async fn openapi(
+async fn openapi(
     State(state): State<AppState>,
-    Known(caller): Known,
+    Who(visitor): Who,
     asked: Asked,
     JsonBody(body): JsonBody,
-) -> Result<Response, ApiError> {
-    let reading = read_openapi(&state, &caller, body).await;
-    import(&state, &caller, &asked, reading).await
+) -> Result<Response, Failure> {
+    let reading = read_openapi(&state, &visitor, body).await;
+    import(&state, &visitor, &asked, reading).await
 }
 
 /// `POST /api/tools/import/curl`
-pub(crate) async fn curl(
+async fn curl(
     State(state): State<AppState>,
-    Known(caller): Known,
+    Who(visitor): Who,
     asked: Asked,
     JsonBody(body): JsonBody,
-) -> Result<Response, ApiError> {
-    import(&state, &caller, &asked, read_curl(body)).await
+) -> Result<Response, Failure> {
+    import(&state, &visitor, &asked, read_curl(body)).await
 }
 
 /// `POST /api/tools/import/postman`
-pub(crate) async fn postman(
+async fn postman(
     State(state): State<AppState>,
-    Known(caller): Known,
+    Who(visitor): Who,
     asked: Asked,
     JsonBody(body): JsonBody,
-) -> Result<Response, ApiError> {
-    import(&state, &caller, &asked, read_document(body, import::postman)).await
+) -> Result<Response, Failure> {
+    import(&state, &visitor, &asked, read_document(body, import::postman)).await
 }
 
 /// `POST /api/tools/import/har`
-pub(crate) async fn har(
+async fn har(
     State(state): State<AppState>,
-    Known(caller): Known,
+    Who(visitor): Who,
     asked: Asked,
     JsonBody(body): JsonBody,
-) -> Result<Response, ApiError> {
-    import(&state, &caller, &asked, read_document(body, import::har)).await
+) -> Result<Response, Failure> {
+    import(&state, &visitor, &asked, read_document(body, import::har)).await
 }
 
 /// What was asked for, not read yet: large documents take long.
@@ -133,12 +159,12 @@ struct Reading {
     read: Box<dyn FnOnce() -> Result<Imported, Vec<Violation>> + Send>,
 }
 
-async fn read_openapi(state: &AppState, caller: &Caller, body: Value) -> Result<Reading, CallError> {
+async fn read_openapi(state: &AppState, visitor: &Visitor, body: Value) -> Result<Reading, CallError> {
     let body: OpenApiImport = read(body)?;
     let (text, source) = match (&body.spec, body.url) {
         (Some(spec), None) => (Document::of(spec), None),
         (None, Some(url)) => {
-            let (text, from) = fetch(state, caller, &url).await?;
+            let (text, from) = fetch(state, visitor, &url).await?;
             (Document::Text(text), Some(from))
         }
         (Some(_), Some(_)) | (None, None) => {
@@ -179,11 +205,6 @@ fn read_document(body: Value, importer: Importer) -> Result<Reading, CallError> 
     })
 }
 
-fn read<T: DeserializeOwned>(body: Value) -> Result<T, CallError> {
-    serde_json::from_value(camel_keys(body))
-        .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
-}
-
 /// A document that was given: as text, or as JSON already.
 enum Document {
     Text(String),
@@ -207,12 +228,12 @@ impl Document {
 }
 
 /// Fetches a document as a tool would, for the address is the caller's; gives where it was found.
-async fn fetch(state: &AppState, caller: &Caller, url: &Url) -> Result<(String, Url), CallError> {
+async fn fetch(state: &AppState, visitor: &Visitor, url: &Url) -> Result<(String, Url), CallError> {
     let hosts = Hosts::parse(["*"]).unwrap_or_default();
     let policy = ToolPolicy::new(url, hosts);
     let request = Request::new(axum::http::Method::GET, url)?;
     let limits = Limits { deadline: Some(Instant::now() + DOCUMENT_TIME), bytes: DOCUMENT_BYTES };
-    let answer = state.settings.egress.send(Policy::Tool(caller.space, &policy), request, limits).await?;
+    let answer = state.egress.send(Policy::Tool(visitor.space, &policy), request, limits).await?;
     if !answer.status.is_success() {
         let message =
             Message::new(&NOT_FETCHED).with("host", answer.from.host_str()).with("status", answer.status);
@@ -224,31 +245,29 @@ async fn fetch(state: &AppState, caller: &Caller, url: &Url) -> Result<(String, 
 /// Compares what is found with what is there, and puts it there unless it is a dry run.
 async fn import(
     state: &AppState,
-    caller: &Caller,
+    visitor: &Arc<Visitor>,
     asked: &Asked,
     reading: Result<Reading, CallError>,
-) -> Result<Response, ApiError> {
-    let fail = |error| ApiError::new(error, asked);
-    let Reading { dry_run, is_named, is_whole, read } = reading.map_err(fail)?;
-    let (engine, keeper, owner) = (state.tools.clone(), state.settings.secrets.clone(), caller.clone());
+) -> Result<Response, Failure> {
+    let Reading { dry_run, is_named, is_whole, read } = reading?;
+    state.tools.make_ready(visitor.space).await?;
+    let (engine, owner) = (state.tools.clone(), visitor.clone());
     let work = tokio::task::spawn_blocking(move || {
         let imported = read().map_err(CallError::invalid)?;
-        plan(&engine, &*keeper, &owner, Found { imported, is_named, is_whole })
+        plan(&engine, &owner, Found { imported, is_named, is_whole })
     });
     let planned = work.await.unwrap_or_else(|error| {
         Err(CallError::text(ErrorKind::Internal, "the import could not be read").caused_by(error))
     });
-    let Planned { report, changes, secrets } = planned.map_err(fail)?;
+    let Planned { mut report, changes, secrets } = planned?;
     if report.tools.is_empty() {
         let skipped = left_out(report.skipped, asked.locale);
         let error = CallError::new(ErrorKind::Validation, Message::new(&NOTHING));
-        return Err(fail(error.detail("skipped", serde_json::to_value(skipped).unwrap_or_default())));
+        return Err(error.detail("skipped", serde_json::to_value(skipped).unwrap_or_default()).into());
     }
+    let secrets = plan_secrets(state, visitor, secrets, &mut report).await?;
     if !dry_run {
-        state.tools.in_space(caller.space).put_all(changes).map_err(fail)?;
-        for (name, value) in secrets {
-            state.settings.secrets.keep(caller.space, &name, value);
-        }
+        save_all(state, visitor, changes, secrets).await?;
     }
     let status = if dry_run { StatusCode::OK } else { StatusCode::CREATED };
     Ok(envelope::success(status, Report::of(report, asked.locale)))

@@ -4,16 +4,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_core::tool::input::{self, ToolInput};
-use haft_core::{CallError, Caller, Message, ToolId, ToolVersion};
-use haft_engine::{Expected, PreparedTool, SpaceTools, ToolService, now};
+use haft_core::{CallError, Message, ToolId, ToolVersion};
+use haft_engine::{SpaceTools, ToolService, now};
 use haft_http::import::{FoundSecret, Imported, ImportedTool, Skipped};
+use haft_store::SecretOwnerId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::app::SecretKeeper;
-
-use super::report::{Change, Findings, ToolReport, differences};
+use super::report::{Change, Findings, ToolReport};
+use crate::app::AppState;
+use crate::difference::differences;
+use crate::routes::tools::check_rights;
+use crate::visitors::Visitor;
 
 haft_core::templates! {
     OTHER_NAME = "import.otherName",
@@ -61,24 +64,19 @@ pub(super) struct Found {
 /// What is to be done, and what is to be told.
 pub(super) struct Planned {
     pub(super) report: Findings,
-    pub(super) changes: Vec<(ToolVersion, PreparedTool, Expected)>,
-    /// Those that have no value yet.
-    pub(super) secrets: Vec<(String, SecretString)>,
+    /// With the version that each takes the place of.
+    pub(super) changes: Vec<(ToolVersion, Option<u64>)>,
+    pub(super) secrets: Vec<FoundSecret>,
 }
 
 /// Plans an import; nothing is changed.
-pub(super) fn plan(
-    engine: &ToolService,
-    keeper: &dyn SecretKeeper,
-    caller: &Caller,
-    found: Found,
-) -> Result<Planned, CallError> {
+pub(super) fn plan(engine: &ToolService, visitor: &Visitor, found: Found) -> Result<Planned, CallError> {
     let Imported { tools, skipped, secrets, notes } = found.imported;
     let alone = tools.len() == 1 && skipped.is_empty();
-    let there = engine.in_space(caller.space);
+    let there = engine.in_space(visitor.space);
     let mut planning = Planning {
         engine,
-        caller,
+        visitor,
         before: there.list().into_iter().filter(|tool| origin(&tool.spec.config).is_some()).collect(),
         there,
         is_named: found.is_named,
@@ -105,20 +103,19 @@ pub(super) fn plan(
         Message::new(&NOTE).with("operation", note.operation).with_messages("reason", vec![note.reason])
     };
     report.notes.extend(notes.into_iter().map(note));
-    let secrets = plan_secrets(keeper, caller, secrets, &mut report);
     Ok(Planned { report, changes, secrets })
 }
 
-/// A secret that is there is never replaced: other tools may live by it.
-fn plan_secrets(
-    keeper: &dyn SecretKeeper,
-    caller: &Caller,
+/// A secret that is there is never replaced: other tools may live by it. Gives those that are new.
+pub(super) async fn plan_secrets(
+    state: &AppState,
+    visitor: &Visitor,
     found: Vec<FoundSecret>,
     report: &mut Findings,
-) -> Vec<(String, SecretString)> {
+) -> Result<Vec<(String, SecretString)>, CallError> {
     let mut new = Vec::new();
     for FoundSecret { name, value } in found {
-        let known = keeper.find(caller.space, &name);
+        let known = state.secrets.find(visitor.space, SecretOwnerId::Space, &name).await?;
         let say = |template| Message::new(template).with("name", &name);
         let is_same = |known: &SecretString, value: &SecretString| {
             known.expose_secret().trim() == value.expose_secret().trim()
@@ -134,12 +131,12 @@ fn plan_secrets(
             new.push((name, value));
         }
     }
-    new
+    Ok(new)
 }
 
 struct Planning<'a> {
     engine: &'a ToolService,
-    caller: &'a Caller,
+    visitor: &'a Visitor,
     there: SpaceTools<'a>,
     /// Tools that imports made.
     before: Vec<Arc<ToolVersion>>,
@@ -147,7 +144,7 @@ struct Planning<'a> {
     /// Names that this import gives.
     taken: HashSet<String>,
     matched: HashSet<ToolId>,
-    changes: Vec<(ToolVersion, PreparedTool, Expected)>,
+    changes: Vec<(ToolVersion, Option<u64>)>,
     report: Findings,
 }
 
@@ -169,6 +166,7 @@ impl Planning<'_> {
         }
         let ToolInput { spec, .. } = input::parse(Value::Object(definition)).map_err(CallError::invalid)?;
         let prepared = self.engine.prepare(spec)?;
+        check_rights(self.visitor, &prepared)?;
         let spec = prepared.spec().clone();
         let value = |spec| serde_json::to_value(spec).unwrap_or_default();
         let changes = before.as_ref().map(|before| differences(&value(&before.spec), &value(&spec)));
@@ -197,17 +195,17 @@ impl Planning<'_> {
                 }
                 let (number, before) = (before.version, ToolVersion::clone(&before));
                 let version = ToolVersion { spec, version: number + 1, updated_at: at, ..before };
-                (version, Expected::Version(number))
+                (version, Some(number))
             }
             None => {
                 let id = ToolId::Uuid(Uuid::now_v7());
-                let (space_id, owner_id) = (Some(self.caller.space), self.caller.user);
+                let (space_id, owner_id) = (Some(self.visitor.space), Some(self.visitor.user.id));
                 let version =
                     ToolVersion { id, space_id, owner_id, spec, version: 1, created_at: at, updated_at: at };
-                (version, Expected::Absent)
+                (version, None)
             }
         };
-        self.changes.push((version, prepared, expected));
+        self.changes.push((version, expected));
         Ok(())
     }
 

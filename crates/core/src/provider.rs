@@ -1,0 +1,50 @@
+//! Where models are asked: a provider's address and the name of its key. The key itself never appears here.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::SpaceId;
+use crate::id::ProviderId;
+
+/// A provider as somebody wrote it down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderSpec {
+    pub name: String,
+    pub kind: ProviderKind,
+    /// The kind's own address when absent.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// A reference, `secret://NAME`.
+    #[serde(default)]
+    pub api_key: Option<String>,
+    /// Asked of the provider when empty.
+    #[serde(default)]
+    pub models: Vec<String>,
+}
+
+/// What a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderKind {
+    /// Also everything compatible with it.
+    Openai,
+    Anthropic,
+    Gemini,
+    Ollama,
+    /// Reads its answers from a list, for tests.
+    Scripted,
+}
+
+/// A provider of a space.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provider {
+    pub id: ProviderId,
+    pub space_id: SpaceId,
+    #[serde(flatten)]
+    pub spec: ProviderSpec,
+    pub version: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}

@@ -1,0 +1,67 @@
+//! Spaces, and what their members may do in them. Who is a member is kept elsewhere; nothing here decides it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{SpaceId, UserId};
+
+/// What a team shares, and the border nothing crosses. Each user has a personal one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Space {
+    pub id: SpaceId,
+    pub name: String,
+    pub is_personal: bool,
+    pub version: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// What a member may do, from the least to the most; each may do what those before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Role {
+    /// Sees what is there.
+    Viewer,
+    /// Calls tools and talks to agents.
+    Caller,
+    /// Changes tools, agents, flows and secrets.
+    Editor,
+    /// Says who else is a member.
+    Admin,
+}
+
+impl Role {
+    /// The word for it, as JSON and the database have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Caller => "caller",
+            Self::Editor => "editor",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// A user in a space.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    pub user_id: UserId,
+    pub name: String,
+    pub role: Role,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_ordered_and_have_one_word_each() {
+        let roles = [Role::Viewer, Role::Caller, Role::Editor, Role::Admin];
+        assert!(roles.is_sorted());
+        for role in roles {
+            assert_eq!(serde_json::json!(role), role.as_str());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A first start: the admin, the token that the operator chose, a sample tool and agent to look at.
+
+use haft_core::agent::{AgentBinding, AgentSpec};
+use haft_core::tool::input;
+use haft_core::user::{Scope, User};
+use haft_core::{CallError, SpaceId, ToolId, ToolVersion};
+use haft_store::{Page, PutTool, Store, VersionState};
+use secrecy::SecretString;
+use serde_json::json;
+use uuid::Uuid;
+
+/// The user that a first start makes.
+const ADMIN: &str = "admin";
+
+/// The name of the token that the operator chose.
+const CHOSEN: &str = "HAFT_ADMIN_TOKEN";
+
+/// More tokens than an admin has.
+const TOKENS: u32 = 1000;
+
+/// The admin of an installation, and the space it works in.
+pub(crate) struct Admin {
+    pub(crate) user: User,
+    pub(crate) space: SpaceId,
+    /// This start made it.
+    pub(crate) is_new: bool,
+}
+
+/// Whether a first start adds something to look at.
+#[derive(Clone, Copy)]
+pub(crate) enum Samples {
+    Yes,
+    No,
+}
+
+/// The admin: the first who runs the installation, made where there is nobody yet.
+pub(crate) async fn admin(store: &Store, samples: Samples) -> Result<Admin, CallError> {
+    if store.count_users().await? == 0 {
+        let (user, space) = store.create_user(ADMIN, None, true).await?;
+        match samples {
+            Samples::Yes => add_samples(store, space.id, &user).await?,
+            Samples::No => {}
+        }
+        return Ok(Admin { user, space: space.id, is_new: true });
+    }
+    let (users, _) = store.list_users(&Page::first(TOKENS)).await?;
+    let runs_it = |user: &User| user.is_admin && user.is_active;
+    let oldest = users.into_iter().filter(runs_it).min_by_key(|user| user.created_at);
+    let missing = || CallError::text(haft_core::ErrorKind::Internal, "nobody runs this installation");
+    let user = oldest.ok_or_else(missing)?;
+    let (space, _) = store.personal_space(user.id).await?.ok_or_else(missing)?;
+    Ok(Admin { user, space, is_new: false })
+}
+
+/// Makes the token that the operator chose the only one of its name; none takes the old one back.
+pub(crate) async fn choose_token(
+    store: &Store,
+    admin: &Admin,
+    chosen: Option<&SecretString>,
+) -> Result<(), CallError> {
+    let kept = match chosen {
+        Some(value) => {
+            let token =
+                store.create_token_with(admin.space, admin.user.id, CHOSEN, Scope::Admin, value).await?;
+            Some(token.id)
+        }
+        None => None,
+    };
+    let (tokens, _) = store.list_tokens(admin.space, admin.user.id, &Page::first(TOKENS)).await?;
+    for token in tokens.into_iter().filter(|token| token.name == CHOSEN && Some(token.id) != kept) {
+        store.delete_token(admin.space, token.id).await?;
+    }
+    Ok(())
+}
+
+/// Something to look at that needs no network.
+async fn add_samples(store: &Store, space: SpaceId, owner: &User) -> Result<(), CallError> {
+    let definition = json!({
+        "name": "sample_weather",
+        "title": {"en": "Weather (sample)", "zh": "天气（示例）"},
+        "description": "The weather in a city. A sample that answers the same without any network: look how a tool is defined, then delete it.",
+        "category": "custom",
+        "type": "mock",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "description": "Name of a city, such as Tokyo"}},
+            "required": ["city"],
+            "additionalProperties": false,
+        },
+        "config": {"answers": [{"data": {"sky": "clear", "temperature": 21, "unit": "°C"}}]},
+    });
+    let spec = input::parse(definition).map_err(CallError::invalid)?.spec;
+    let at = haft_engine::now();
+    let id = ToolId::Uuid(Uuid::now_v7());
+    let version = ToolVersion {
+        id: id.clone(),
+        space_id: Some(space),
+        owner_id: Some(owner.id),
+        spec,
+        version: 1,
+        created_at: at,
+        updated_at: at,
+    };
+    let put = PutTool { version, expected: None, state: VersionState::Live, note: String::new() };
+    store.put_tools(space, vec![put], &[], Some(owner.id)).await?;
+    let mut agent = AgentSpec::new("sample_assistant");
+    agent.description = "A sample: an agent that may look at the weather and calculate.".to_owned();
+    agent.system_prompt = "You are a helpful assistant. Use your tools instead of guessing.".to_owned();
+    let calculator = ToolId::Named(haft_core::ToolName::constant("calculator"));
+    agent.bindings =
+        vec![AgentBinding::new(id), AgentBinding { sort_order: 1, ..AgentBinding::new(calculator) }];
+    store.create_agent(space, Some(owner.id), agent).await.map(drop)
+}

@@ -1,0 +1,57 @@
+//! What an operator does on the data itself, with no server in between: a way back in, a new key.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use haft_store::MasterKeys;
+use secrecy::ExposeSecret;
+
+use crate::config::Config;
+use crate::door::DEFAULT_URL;
+use crate::first::{self, Samples};
+use crate::storage::told;
+
+/// A link to come in by holds for so long.
+pub(crate) const LINK: Duration = Duration::from_secs(3600);
+
+/// Prints a link that lets the admin in once. On SQLite the server has to be stopped first.
+pub(crate) async fn reset_admin(config: &Config) -> anyhow::Result<ExitCode> {
+    let store = config.storage.open(config.locale).await?;
+    let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, config.locale));
+    let admin = first::admin(&store, Samples::No).await.map_err(said)?;
+    let link = store.create_login_link(admin.user.id, LINK).await.map_err(said)?;
+    store.close().await;
+    let base = config.public_url.as_ref().map_or(DEFAULT_URL, |url| url.as_str()).trim_end_matches('/');
+    println!(
+        "sign in as {}, once and within an hour: {base}/login?link={}",
+        admin.user.name,
+        link.expose_secret()
+    );
+    println!("or: haft login {base} --link {}", link.expose_secret());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a new key for secrets and encrypts all of them under it.
+pub(crate) async fn rotate_key(config: &Config) -> anyhow::Result<ExitCode> {
+    let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, config.locale));
+    match config.storage.key_file()? {
+        Some(file) => {
+            // The old key stays in the file, so that an interrupted change goes on the next time.
+            MasterKeys::add_to_file(&file).map_err(said).context("the new key could not be kept")?;
+        }
+        None => {
+            let Some(keys) = &config.storage.master_key else { bail!("there is no key for secrets") };
+            if !keys.expose_secret().contains(',') {
+                bail!(
+                    "with HAFT_MASTER_KEY, put the new key before the old one, with a comma between them, and run this again"
+                );
+            }
+        }
+    }
+    let store = config.storage.open(config.locale).await?;
+    let changed = store.rotate_keys().await.map_err(said)?;
+    store.close().await;
+    println!("{changed} secrets are encrypted under the new key");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,172 @@
+//! `haft export` and `haft apply`: definitions as files, there and back.
+
+use serde_json::{Value, json};
+
+use crate::cli_over_http::{Desk, mock, parsed, refused, shown, worked};
+
+fn agent() -> Value {
+    json!({"name": "天气 guide", "description": "Knows.", "systemPrompt": "Be brief.",
+        "config": {"model": "small"}, "toolIds": ["echo", "calculator"]})
+}
+
+/// What happened to each thing, by name.
+fn changes(report: &Value) -> Vec<(String, String)> {
+    let lists = ["tools", "agents"].into_iter().flat_map(|list| report[list].as_array().expect("a list"));
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    lists.map(|thing| (text(&thing["name"]), text(&thing["change"]))).collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(name, change)| ((*name).to_owned(), (*change).to_owned())).collect()
+}
+
+#[tokio::test]
+async fn applying_again_changes_nothing_and_what_changes_is_shown() {
+    let desk = Desk::new("apply").await;
+    let file =
+        desk.write("both.json", &json!({"tools": [mock("echo", "One.")], "agents": [agent()]}).to_string());
+
+    let looked = worked(desk.haft(&["apply", "-f", &file, "--dry-run"]).await);
+    assert!(looked.stdout.contains("echo      created    tool\n"), "{}", looked.stdout);
+    assert_eq!(looked.stderr, "2 created, 0 updated, 0 unchanged, 0 removed; nothing kept\n");
+    assert_eq!(desk.api.get("/api/tools/echo").await.status, 404, "a dry run keeps nothing");
+
+    let applied = worked(desk.haft(&["apply", "-f", &file]).await);
+    assert_eq!(applied.stderr, "2 created, 0 updated, 0 unchanged, 0 removed\n");
+    let again = worked(desk.haft(&["apply", "-f", &file]).await);
+    assert_eq!(again.stderr, "0 created, 0 updated, 2 unchanged, 0 removed\n");
+    assert_eq!(desk.api.get("/api/tools/echo").await.data()["version"], 1);
+
+    let yaml = desk
+        .write("echo.yaml", "name: echo\ndescription: Two.\ntype: mock\nconfig:\n  answers:\n  - data: 1\n");
+    let updated = worked(desk.haft(&["apply", "-f", &yaml]).await);
+    assert!(updated.stdout.contains("echo  updated    tool\n"), "{}", updated.stdout);
+    assert!(updated.stdout.contains("description: \"One.\" → \"Two.\"\n"), "{}", updated.stdout);
+    assert_eq!(desk.api.get("/api/tools/echo").await.data()["description"], "Two.");
+    let shown = desk.haft(&["tools", "show", "echo", "--json"]).await.stdout;
+    let own = worked(desk.haft_as("t", &["apply", "-f", "-", "--json"], &shown).await);
+    assert_eq!(changes(&parsed(&own)), pairs(&[("echo", "unchanged")]), "what a server shows can be applied");
+}
+
+#[tokio::test]
+async fn only_prune_removes_and_only_what_the_files_speak_of() {
+    let desk = Desk::new("prune").await;
+    let both = json!([mock("echo", "One."), mock("other", "Two."), agent()]).to_string();
+    worked(desk.haft_as("t", &["apply", "-f", "-"], &both).await);
+    let one = desk.write("one.json", &mock("echo", "One.").to_string());
+    let kept = worked(desk.haft(&["apply", "-f", &one, "--json"]).await);
+    assert_eq!(changes(&parsed(&kept)), pairs(&[("echo", "unchanged")]));
+
+    let looked = worked(desk.haft(&["apply", "-f", &one, "--prune", "--dry-run"]).await);
+    assert!(looked.stdout.contains("other  removed    tool\n"), "{}", looked.stdout);
+    assert_eq!(desk.api.get("/api/tools/other").await.status, 200);
+    let pruned = worked(desk.haft(&["apply", "-f", &one, "--prune"]).await);
+    assert_eq!(pruned.stderr, "0 created, 0 updated, 1 unchanged, 1 removed\n");
+    assert_eq!(desk.api.get("/api/tools/other").await.status, 404);
+    assert_eq!(
+        parsed(&desk.haft(&["agents", "--json"]).await)[0]["name"],
+        "天气 guide",
+        "no file spoke of agents"
+    );
+    let alone = desk.write("agents/guide.json", &agent().to_string());
+    refused(&desk.haft(&["apply", "-f", &alone, "--prune"]).await, 1, "--prune would delete every tool");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_file_is_said_with_its_name() {
+    let desk = Desk::new("apply-wrong").await;
+    let broken = desk.write("broken.json", "{");
+    let yaml = desk.write("broken.yaml", "a: [");
+    let nameless = desk.write("nameless.json", "{\"type\": \"mock\"}");
+    let first = desk.write("twice/a.json", &mock("echo", "One.").to_string());
+    desk.write("twice/tools/b.json", &mock("echo", "Two.").to_string());
+    let twice = first.trim_end_matches("a.json").to_owned();
+    let bad =
+        desk.write("bad.json", &json!([mock("good", "Fine."), {"name": "bad", "type": "mock"}]).to_string());
+    let empty = desk.home.join("empty");
+    std::fs::create_dir(&empty).expect("a directory");
+    for (file, code, said) in [
+        ("/nowhere.json", 1, "cannot read /nowhere.json"),
+        (&broken, 1, "broken.json is not JSON"),
+        (&yaml, 1, "broken.yaml is neither JSON nor YAML"),
+        (&nameless, 1, "nameless.json needs a name"),
+        (&twice, 1, "the tool echo is there twice: in "),
+        (&shown(&empty), 1, "there is no definition in "),
+        (&bad, 2, "bad.json, entry 2"),
+    ] {
+        refused(&desk.haft(&["apply", "-f", file]).await, code, said);
+    }
+    assert_eq!(desk.api.get("/api/tools/good").await.status, 404, "all or none");
+    let json = desk.haft(&["apply", "-f", &bad, "--json"]).await;
+    let file = parsed(&json)["error"]["details"]["errors"][0]["file"].clone();
+    assert!(
+        json.code == 2 && file.as_str().is_some_and(|file| file.ends_with("bad.json, entry 2")),
+        "{file}"
+    );
+    refused(&desk.haft(&["apply"]).await, 2, "--file <FILE>");
+    refused(&desk.haft_as("t", &["apply", "-f", "-"], "").await, 1, "standard input is empty");
+}
+
+#[tokio::test]
+async fn an_export_is_files_that_stay_the_same() {
+    let desk = Desk::new("export").await;
+    let all = json!([mock("echo", "One."), mock("other", "Two."), agent()]).to_string();
+    worked(desk.haft_as("t", &["apply", "-f", "-"], &all).await);
+    let directory = shown(&desk.home.join("out"));
+    let export = ["export", directory.as_str()];
+
+    let first = worked(desk.haft(&export).await);
+    assert_eq!(first.stderr, "3 files created, 0 updated, 0 unchanged\n");
+    let echo = std::fs::read_to_string(desk.home.join("out/tools/echo.json")).expect("a file");
+    assert!(
+        echo.starts_with("{\n  \"name\": \"echo\",\n  \"description\": \"One.\",\n  \"type\": \"mock\",\n"),
+        "{echo}"
+    );
+    for kept_by_server in
+        ["\"id\"", "\"spaceId\"", "\"ownerId\"", "\"version\"", "\"createdAt\"", "\"updatedAt\""]
+    {
+        assert!(!echo.contains(kept_by_server), "{echo}");
+    }
+    let guide = std::fs::read_to_string(desk.home.join("out/agents/天气 guide.json")).expect("a file");
+    assert!(guide.contains("\"echo\""), "tools stand in it by name: {guide}");
+    assert_eq!(worked(desk.haft(&export).await).stderr, "0 files created, 0 updated, 3 unchanged\n");
+
+    worked(desk.haft(&["tools", "rm", "other"]).await);
+    let gone = worked(desk.haft(&export).await);
+    assert!(
+        gone.stdout.contains("other.json  gone\n") && gone.stderr.contains("--prune deletes them"),
+        "{gone:?}"
+    );
+    assert!(desk.home.join("out/tools/other.json").exists());
+    let pruned = worked(desk.haft(&["export", &directory, "--prune", "--json"]).await);
+    assert_eq!(parsed(&pruned)[0]["change"], "deleted");
+    assert!(!desk.home.join("out/tools/other.json").exists());
+    refused(&desk.haft(&["export", "--prune"]).await, 2, "DIR");
+    let file = desk.write("file", "");
+    refused(&desk.haft(&["export", &file]).await, 1, "cannot make ");
+}
+
+#[tokio::test]
+async fn an_export_applied_to_an_empty_space_gives_the_same() {
+    let desk = Desk::new("roundtrip").await;
+    let secret = json!({"name": "weather", "description": "Weather.", "url": "https://api.example.com/{{city}}",
+        "headers": {"X-Api-Key": "sk-0123456789abcdef"}});
+    let all = json!([mock("echo", "One."), secret, agent()]).to_string();
+    worked(desk.haft_as("t", &["apply", "-f", "-"], &all).await);
+    let exported = worked(desk.haft(&["export"]).await).stdout;
+    assert!(!exported.contains("sk-0123456789abcdef") && exported.contains("secret://"), "{exported}");
+
+    worked(desk.haft(&["spaces", "create", "empty"]).await);
+    let made =
+        worked(desk.haft(&["tokens", "create", "there", "--scope", "admin", "--space", "empty"]).await);
+    let there = made.stdout.trim();
+    assert_eq!(parsed(&desk.haft_as(there, &["export"], "").await), json!({"tools": [], "agents": []}));
+    let applied = worked(desk.haft_as(there, &["apply", "-f", "-"], &exported).await);
+    assert_eq!(applied.stderr, "3 created, 0 updated, 0 unchanged, 0 removed\n");
+    assert_eq!(worked(desk.haft_as(there, &["export"], "").await).stdout, exported);
+
+    let directory = shown(&desk.home.join("out"));
+    worked(desk.haft(&["export", &directory]).await);
+    let again = worked(desk.haft_as(there, &["apply", "-f", &directory, "--prune"], "").await);
+    assert_eq!(again.stderr, "0 created, 0 updated, 3 unchanged, 0 removed\n");
+}

@@ -1,0 +1,195 @@
+//! Model providers through the doors of the binary: their keys go in and only their names come out.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use crate::agents::{make, refused, scoped, stranger};
+use crate::http_tools::start;
+
+const KEY: &str = "sk-0123456789abcdef";
+
+#[tokio::test]
+async fn a_provider_is_made_and_its_key_becomes_a_secret() {
+    let (_server, api) = start(&[]).await;
+    let body = json!({
+        "name": "glm", "kind": "openai", "base_url": "https://models.example.com/v1", "api_key": KEY, "models": ["glm-5"],
+    });
+    let tried = api.post("/api/providers?dryRun=true", &body).await;
+    assert_eq!(
+        (tried.status, &tried.data()["apiKey"]),
+        (200, &json!("secret://provider_glm_key")),
+        "{}",
+        tried.body
+    );
+    assert_eq!(api.get("/api/providers").await.data()["items"], json!([]), "a dry run keeps nothing");
+    assert_eq!(api.get("/api/secrets").await.data()["items"], json!([]), "no secret either");
+
+    let made = api.post("/api/providers", &body).await;
+    assert_eq!((made.status, made.header("etag")), (201, Some("\"1\"")), "{}", made.body);
+    let provider = made.data();
+    let mut shown = provider.clone();
+    for field in ["id", "spaceId", "createdAt", "updatedAt"] {
+        assert!(shown[field].is_string(), "{field}");
+        shown.as_object_mut().expect("an object").remove(field);
+    }
+    assert_eq!(
+        shown,
+        json!({
+            "name": "glm", "kind": "openai", "baseUrl": "https://models.example.com/v1",
+            "apiKey": "secret://provider_glm_key", "models": ["glm-5"], "version": 1,
+        })
+    );
+    assert_eq!(api.get("/api/secrets").await.data()["items"][0]["name"], "provider_glm_key");
+    for name in ["glm", provider["id"].as_str().expect("an id")] {
+        let read = api.get(&format!("/api/providers/{name}")).await;
+        assert_eq!((read.status, read.data(), read.header("etag")), (200, provider, Some("\"1\"")));
+        assert!(!read.body.to_string().contains(KEY), "{}", read.body);
+    }
+    let list = api.get("/api/providers").await;
+    assert_eq!((&list.data()["items"], &list.data()["nextCursor"]), (&json!([provider]), &Value::Null));
+
+    let taken = api.post("/api/providers", &body).await;
+    assert_eq!((taken.status, taken.kind()), (409, "Conflict"), "{}", taken.body);
+    let taken = api.post("/api/providers?dryRun=true", &body).await;
+    assert_eq!((taken.status, taken.message()), (409, "glm exists already"));
+    let removed = api.delete("/api/providers/glm").await;
+    assert_eq!((removed.status, removed.data()), (200, provider));
+    let missing = api.get("/api/providers/glm").await;
+    assert_eq!((missing.status, missing.message()), (404, "there is no provider glm"));
+}
+
+#[tokio::test]
+async fn a_key_as_it_was_shown_stays_and_another_takes_its_place() {
+    let (_server, api) = start(&[]).await;
+    let shown = make(&api, "/api/providers", &json!({"name": "glm", "kind": "openai", "apiKey": KEY})).await;
+    let back = api.put("/api/providers/glm", &shown).await;
+    assert_eq!(
+        (back.status, back.data()),
+        (200, &shown),
+        "what was read can be sent back; no change, no version"
+    );
+    for (key, expected, version) in [
+        (json!("***"), json!("secret://provider_glm_key"), 1),
+        (json!("another-key"), json!("secret://provider_glm_key"), 1),
+        (json!("secret://shared"), json!("secret://shared"), 2),
+        (json!("***"), json!("secret://shared"), 2),
+        (json!("secret://me/mine"), json!("secret://me/mine"), 3),
+        (json!(null), Value::Null, 4),
+        (json!("third-key"), json!("secret://provider_glm_key"), 5),
+    ] {
+        let body = json!({"name": "glm", "kind": "openai", "apiKey": key});
+        let reply = api.put("/api/providers/glm", &body).await;
+        assert_eq!(
+            (reply.status, &reply.data()["apiKey"], &reply.data()["version"]),
+            (200, &expected, &json!(version)),
+            "{body}: {}",
+            reply.body
+        );
+    }
+    let stale =
+        api.with("if-match", "1").put("/api/providers/glm", &json!({"name": "glm", "kind": "ollama"})).await;
+    assert_eq!((stale.status, stale.kind()), (409, "Conflict"));
+    assert_eq!(api.with("if-match", "1").delete("/api/providers/glm").await.status, 409);
+
+    // One that was renamed keeps its key, so that a namesake of its old name must not take it.
+    let renamed = json!({"name": "old", "kind": "openai", "apiKey": "secret://provider_glm_key"});
+    assert_eq!(api.put("/api/providers/glm", &renamed).await.status, 200);
+    let namesake = json!({"name": "glm", "kind": "openai", "apiKey": KEY});
+    let said = "apiKey: would replace secret://provider_glm_key, which old uses";
+    refused(&api.post("/api/providers", &namesake).await, said, &namesake);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_provider_is_said_without_its_key() {
+    let (_server, api) = start(&[]).await;
+    let name = "name: must have 1 to 64 letters, digits, _ or -";
+    let url = "baseUrl: must be an absolute http or https URL without a user name or password";
+    let key = "apiKey: must be a key without blanks, or the name of a secret";
+    let (long, longer) = ("x".repeat(52), "x".repeat(65));
+    for (body, said) in [
+        (json!([]), "(root): [] is not of type \"object\""),
+        (json!({"kind": "openai"}), "name: is required"),
+        (json!({"name": "a"}), "kind: is required"),
+        (json!({"name": "", "kind": "openai"}), name),
+        (json!({"name": "a b", "kind": "openai"}), name),
+        (json!({"name": "智谱", "kind": "openai"}), name),
+        (json!({"name": longer, "kind": "openai"}), name),
+        (json!({"name": "0190b5a0-0000-7000-8000-000000000000", "kind": "openai"}), name),
+        (json!({"name": "a", "kind": "grpc"}), "kind: \"grpc\" is not one of \"openai\", \"anthropic\""),
+        (json!({"name": "a", "kind": "openai", "baseUrl": "/v1"}), url),
+        (json!({"name": "a", "kind": "openai", "baseUrl": "ftp://a.example"}), url),
+        (json!({"name": "a", "kind": "openai", "baseUrl": "https://u:p@a.example"}), url),
+        (json!({"name": "a", "kind": "openai", "baseUrl": 7}), "baseUrl: 7 is not of type \"string\""),
+        (json!({"name": "a", "kind": "openai", "apiKey": ""}), key),
+        (json!({"name": "a", "kind": "openai", "apiKey": "two words"}), key),
+        (json!({"name": "a", "kind": "openai", "apiKey": "Bearer secret://x"}), key),
+        (json!({"name": "a", "kind": "openai", "apiKey": "secret://a b"}), key),
+        (json!({"name": "a", "kind": "openai", "apiKey": 12_345_678}), key),
+        (
+            json!({"name": "a", "kind": "openai", "apiKey": "***"}),
+            "apiKey: is masked, and there is no key yet",
+        ),
+        (
+            json!({"name": long, "kind": "openai", "apiKey": KEY}),
+            "apiKey: cannot be kept under a name of more than 51",
+        ),
+        (json!({"name": "a", "kind": "openai", "models": "m"}), "models: \"m\" is not of type \"array\""),
+        (json!({"name": "a", "kind": "openai", "models": ["m", "m"]}), "models: has equal items"),
+        (
+            json!({"name": "a", "kind": "openai", "models": [""]}),
+            "models.0: \"\" is shorter than 1 characters",
+        ),
+        (json!({"name": "a", "kind": "openai", "colour": 1}), "colour: is not a known property"),
+        (json!({"name": "a", "kind": "openai", "version": 1}), "version: is set by the server"),
+        (json!({"name": "a b", "kind": "openai", "apiKey": KEY}), name),
+    ] {
+        let reply = api.post("/api/providers", &body).await;
+        refused(&reply, said, &body);
+        for secret in [KEY, "two words", "12345678", "u:p"] {
+            assert!(!reply.body.to_string().contains(secret), "{}", reply.body);
+        }
+    }
+    let long =
+        make(&api, "/api/providers", &json!({"name": long, "kind": "gemini", "apiKey": "secret://gemini"}))
+            .await;
+    assert_eq!((&long["baseUrl"], &long["models"]), (&Value::Null, &json!([])));
+    assert_eq!(
+        api.get("/api/secrets").await.data()["items"],
+        json!([]),
+        "nothing was kept of what was refused"
+    );
+}
+
+#[tokio::test]
+async fn providers_are_for_their_space_and_for_its_admins() {
+    let (server, api) = start(&[]).await;
+    let provider = make(&api, "/api/providers", &json!({"name": "local", "kind": "ollama"})).await;
+    let id = provider["id"].as_str().expect("an id");
+    let bob = stranger(&server, &api).await;
+    let body = json!({"name": "local", "kind": "ollama"});
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        for name in ["local", id] {
+            let reply = bob.send_json(method.clone(), &format!("/api/providers/{name}"), &body).await;
+            assert_eq!(
+                (reply.status, reply.message()),
+                (404, format!("there is no provider {name}").as_str()),
+                "{method}"
+            );
+        }
+    }
+    assert_eq!(bob.get("/api/providers").await.data()["items"], json!([]));
+    make(&bob, "/api/providers", &body).await;
+
+    for scope in ["read", "call"] {
+        let client = scoped(&server, &api, scope).await;
+        assert_eq!(client.get("/api/providers/local").await.data()["id"], provider["id"]);
+        for (method, path) in [
+            (Method::POST, "/api/providers"),
+            (Method::PUT, "/api/providers/local"),
+            (Method::DELETE, "/api/providers/local"),
+        ] {
+            let reply = client.send_json(method.clone(), path, &body).await;
+            assert_eq!((reply.status, reply.kind()), (403, "Permission"), "{scope}: {method} {path}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The routes of `/api` as one table: who may come, what it says of itself, who handles it.
+//!
+//! Router, OpenAPI document and the test of permissions are all made from it, so none can forget a route.
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{self, MethodRouter};
+
+use crate::app::AppState;
+use crate::auth;
+
+/// What a caller needs to come through a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nothing: it is how one becomes known.
+    Nothing,
+    /// To be known, whoever it is.
+    Identity,
+    /// To see what is in the space.
+    Read,
+    /// To call tools.
+    Call,
+    /// To change what is in the space.
+    Edit,
+    /// To say who is in the space.
+    SpaceAdmin,
+    /// To run the server.
+    Operator,
+}
+
+impl Needs {
+    /// The word for it, as messages and the OpenAPI document have it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Identity => "identity",
+            Self::Read => "read",
+            Self::Call => "call",
+            Self::Edit => "edit",
+            Self::SpaceAdmin => "spaceAdmin",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+/// One route.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    /// Behind `/api`, as axum and OpenAPI both write it.
+    pub(crate) path: &'static str,
+    pub(crate) needs: Needs,
+    pub(crate) doc: Doc,
+    handler: MethodRouter<AppState>,
+}
+
+/// What the OpenAPI document says of a route.
+#[derive(Default)]
+pub(crate) struct Doc {
+    pub(crate) summary: &'static str,
+    /// Parameters behind `?`, with their type and meaning.
+    pub(crate) parameters: Vec<(&'static str, &'static str, &'static str)>,
+    /// The component that the body is.
+    pub(crate) body: Option<&'static str>,
+    /// The status of success, and the component that `data` is.
+    pub(crate) answers: Vec<(u16, &'static str)>,
+}
+
+impl Route {
+    pub(crate) fn get<H: Handler<T, AppState>, T: 'static>(path: &'static str, handler: H) -> Self {
+        Self::new(Method::GET, path, routing::get(handler))
+    }
+
+    pub(crate) fn post<H: Handler<T, AppState>, T: 'static>(path: &'static str, handler: H) -> Self {
+        Self::new(Method::POST, path, routing::post(handler))
+    }
+
+    pub(crate) fn put<H: Handler<T, AppState>, T: 'static>(path: &'static str, handler: H) -> Self {
+        Self::new(Method::PUT, path, routing::put(handler))
+    }
+
+    pub(crate) fn patch<H: Handler<T, AppState>, T: 'static>(path: &'static str, handler: H) -> Self {
+        Self::new(Method::PATCH, path, routing::patch(handler))
+    }
+
+    pub(crate) fn delete<H: Handler<T, AppState>, T: 'static>(path: &'static str, handler: H) -> Self {
+        Self::new(Method::DELETE, path, routing::delete(handler))
+    }
+
+    fn new(method: Method, path: &'static str, handler: MethodRouter<AppState>) -> Self {
+        Self { method, path, needs: Needs::Operator, doc: Doc::default(), handler }
+    }
+
+    /// What a caller needs. Left out, it is the most there is.
+    pub(crate) fn needs(mut self, needs: Needs) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    pub(crate) fn says(mut self, summary: &'static str) -> Self {
+        self.doc.summary = summary;
+        self
+    }
+
+    /// A parameter behind `?`: its name, its type in OpenAPI, what it does.
+    pub(crate) fn parameter(mut self, name: &'static str, kind: &'static str, says: &'static str) -> Self {
+        self.doc.parameters.push((name, kind, says));
+        self
+    }
+
+    /// A list that comes a page at a time.
+    pub(crate) fn pages(self) -> Self {
+        self.parameter("limit", "integer", "How many, 1 to 200; 50 when absent").parameter(
+            "cursor",
+            "string",
+            "Where the page begins: `nextCursor` of the one before",
+        )
+    }
+
+    /// What can be tried without keeping anything.
+    pub(crate) fn dry_run(self) -> Self {
+        self.parameter("dryRun", "boolean", "All checks are made and nothing is stored")
+    }
+
+    pub(crate) fn takes(mut self, component: &'static str) -> Self {
+        self.doc.body = Some(component);
+        self
+    }
+
+    pub(crate) fn answers(mut self, status: u16, component: &'static str) -> Self {
+        self.doc.answers.push((status, component));
+        self
+    }
+}
+
+/// The router of a table, each route behind its own check.
+pub(crate) fn router(routes: Vec<Route>, state: &AppState) -> Router<AppState> {
+    routes.into_iter().fold(Router::new(), |router, route| {
+        let check = from_fn_with_state((state.clone(), route.needs), auth::check);
+        router.route(route.path, route.handler.layer(check))
+    })
+}

@@ -1,0 +1,207 @@
+//! The server's own OpenAPI document, made from the table of routes, so that none is missing from it.
+//!
+//! The shapes of bodies are written by hand in `components.json`; no handler lives here.
+
+mod answers;
+mod asset;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use asset::Asset;
+
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use crate::api::{Needs, Route};
+
+/// Where all routes of the table are.
+const BASE: &str = "/api";
+
+const ABOUT: &str = "Every answer has one envelope: `{code, message, data}`, with `error` beside it when it failed; `code` is the HTTP status.\n\
+    Bodies are JSON in camelCase, and the snake_case spelling of every field is accepted too. An unknown field is a 400 that names it.\n\
+    Messages are in English or Chinese, as `Accept-Language` asks. Every answer carries `x-request-id`, which the server's log has too.\n\
+    A path that is not here is a 404, a method that is not here a 405. Things of a space that one is no member of are a 404 like things that do not exist.";
+
+/// The document as it is sent: written once, when the server starts.
+pub(crate) struct Document(Asset);
+
+impl Document {
+    pub(crate) fn of(routes: &[Route]) -> Self {
+        Self(Asset::new("application/json", document(routes).to_string().into()))
+    }
+
+    pub(crate) fn answer(&self, asked: &HeaderMap) -> Response {
+        self.0.answer(asked)
+    }
+}
+
+/// The document of a table of routes.
+pub(crate) fn document(routes: &[Route]) -> Value {
+    let mut components = components();
+    let mut paths = Map::new();
+    for route in routes {
+        let path = paths.entry(format!("{BASE}{}", route.path)).or_insert_with(|| json!({}));
+        path[route.method.as_str().to_ascii_lowercase()] = operation(route, &components);
+    }
+    components["responses"] = answers::shared(routes);
+    json!({
+        "openapi": "3.1.1",
+        "info": {
+            "title": "Haft",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "The handle by which AI agents hold their tools.",
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": tags(routes),
+        "paths": paths,
+        "components": components,
+    })
+}
+
+/// A test shows that the file is good.
+fn components() -> Value {
+    serde_json::from_str(include_str!("openapi/components.json")).unwrap_or_default()
+}
+
+fn operation(route: &Route, components: &Value) -> Value {
+    let (word, scopes, roles) = rights(route.needs);
+    let security = if route.needs == Needs::Nothing {
+        json!([])
+    } else {
+        json!([{"bearer": scopes}, {"session": roles}])
+    };
+    let mut operation = json!({
+        "operationId": operation_id(route),
+        "tags": [tag(route.path)],
+        "summary": route.doc.summary,
+        "x-needs": word,
+        "security": security,
+        "parameters": parameters(route, components),
+    });
+    if let Some(body) = route.doc.body {
+        let content = json!({"application/json": {"schema": reference("schemas", body)}});
+        operation["requestBody"] = json!({"required": true, "content": content});
+    }
+    operation["responses"] = answers::of(route, components);
+    operation
+}
+
+/// The word for what a route needs, with the scope of a token and the role that go with it.
+fn rights(needs: Needs) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
+    match needs {
+        Needs::Nothing => ("nothing", &[], &[]),
+        Needs::Identity => ("identity", &[], &[]),
+        Needs::Read => ("read", &["read"], &["viewer"]),
+        Needs::Call => ("call", &["call"], &["caller"]),
+        Needs::Edit => ("edit", &["admin"], &["editor"]),
+        Needs::SpaceAdmin => ("spaceAdmin", &["admin"], &["admin"]),
+        Needs::Operator => ("operator", &["admin"], &["operator"]),
+    }
+}
+
+/// `GET /tools/{id}/versions` as `getToolsByIdVersions`.
+fn operation_id(route: &Route) -> String {
+    let mut id = route.method.as_str().to_ascii_lowercase();
+    for segment in segments(route.path) {
+        match placeholder(segment) {
+            Some(name) => id.extend(["By".to_owned(), capitalized(name)]),
+            None => id.extend(segment.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized)),
+        }
+    }
+    id
+}
+
+fn capitalized(word: &str) -> String {
+    let mut characters = word.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+fn placeholder(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+fn parameters(route: &Route, components: &Value) -> Vec<Value> {
+    let mut parameters: Vec<Value> =
+        segments(route.path).filter_map(placeholder).map(path_parameter).collect();
+    for (name, kind, says) in &route.doc.parameters {
+        parameters.push(json!({"name": name, "in": "query", "description": says, "schema": schema(kind)}));
+    }
+    if answers::takes_version(route, components) {
+        parameters.push(reference("parameters", "IfMatch"));
+    }
+    if answers::is_sent_as_it_stands(route) {
+        parameters.push(reference("parameters", "IfNoneMatch"));
+    }
+    if route.needs != Needs::Nothing {
+        parameters.push(reference("parameters", "HaftSpace"));
+    }
+    parameters
+}
+
+fn path_parameter(name: &str) -> Value {
+    let (kind, says) = match name {
+        "n" | "version" => ("integer", "The number of a version."),
+        "id" => ("string", "The id. Tools and agents answer to their name too."),
+        "name" => ("string", "The name."),
+        "toolId" => ("string", "The id of a tool, or its name."),
+        "userId" | "user" => ("string", "The id of a user, or the name."),
+        _ => ("string", "The id, or the name."),
+    };
+    json!({"name": name, "in": "path", "required": true, "description": says, "schema": schema(kind)})
+}
+
+/// The schema of a parameter: a type of JSON, a format of text, or words between `|`.
+fn schema(kind: &str) -> Value {
+    match kind {
+        "date-time" | "uuid" => json!({"type": "string", "format": kind}),
+        _ if kind.contains('|') => json!({"type": "string", "enum": kind.split('|').collect::<Vec<_>>()}),
+        _ => json!({"type": kind}),
+    }
+}
+
+fn reference(part: &str, name: &str) -> Value {
+    json!({"$ref": format!("#/components/{part}/{name}")})
+}
+
+/// Routes belong together by the first segment of their path.
+fn tag(path: &str) -> &str {
+    match segments(path).next().unwrap_or_default() {
+        "login" | "logout" | "me" => "identity",
+        "openapi.json" | "docs" => "documentation",
+        noun => noun,
+    }
+}
+
+fn tags(routes: &[Route]) -> Vec<Value> {
+    let mut names: Vec<&str> = Vec::new();
+    for route in routes {
+        let name = tag(route.path);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().map(|name| json!({"name": name, "description": said_of_tag(name)})).collect()
+}
+
+fn said_of_tag(name: &str) -> &'static str {
+    match name {
+        "tools" => "What agents can do: definitions, versions, calls, imports.",
+        "agents" => "Models with instructions, and the tools each is bound to.",
+        "providers" => "Where models come from.",
+        "secrets" => "Credentials that tools use. Values go in and never out.",
+        "spaces" => "What teams share, and who is in it.",
+        "users" => "People, and programs that act for them.",
+        "tokens" => "How programs show who they are.",
+        "identity" => "Coming in, going out, and who one is.",
+        "documentation" => "This document and the page that shows it. Not in the envelope.",
+        _ => "",
+    }
+}

@@ -1,0 +1,237 @@
+//! The tools of an agent: `GET /api/agents/{id}/tools`, for people, or as the model sees them.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use haft_core::agent::AgentBinding;
+use haft_core::mask::MASKED;
+use haft_core::text::Part;
+use haft_core::tool::input::camel_case;
+use haft_core::{Text, ToolId, ToolSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::bind::Binder;
+use super::find;
+use super::tool_config::FIXED;
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::Who;
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::{Named, Parameters};
+
+/// Words that stand before a credential and tell nothing of it.
+const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/agents/{id}/tools", list)
+            .needs(Needs::Read)
+            .says("The tools of an agent in their order, as a plain array")
+            .parameter(
+                "effective",
+                "boolean",
+                "Only those that are on, with the parameters that the model sees",
+            )
+            .answers(200, "AgentToolList"),
+    ]
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    #[serde(default)]
+    effective: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    tool_id: ToolId,
+    /// None when the tool is gone.
+    name: Option<String>,
+    description: Option<String>,
+    endpoint: Option<String>,
+    method: Option<String>,
+    parameters: Option<Value>,
+    headers: Option<Map<String, Value>>,
+    sort_order: i64,
+    /// Whether the binding is on.
+    enabled: bool,
+    /// Whether the tool is on.
+    active: bool,
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+    Parameters(Which { effective }): Parameters<Which>,
+) -> Result<Response, Failure> {
+    let agent = find(&state, visitor.space, &id).await?;
+    let binder = Binder::new(&state, visitor.space, &agent.spec.bindings).await?;
+    let mut rows = Vec::new();
+    for binding in binder.sorted(binder.before()) {
+        let Some(live) = binder.live(&binding.tool_id) else {
+            rows.push(Row::of_gone(&binding));
+            continue;
+        };
+        // A version that is no longer there cannot be called either.
+        let pinned = binder.version(&live, binding.pinned_version).await?;
+        let spec = pinned.as_ref().map_or(&live.spec, |version| &version.spec);
+        let mut row = Row::of(&binding, spec);
+        // Whatever version is called, it is found by the tool's name and stopped by its switch.
+        row.name = Some(live.spec.name.to_string());
+        row.active = live.spec.is_active;
+        rows.push(row);
+    }
+    if effective {
+        rows.retain(|row| row.enabled && row.active);
+        hide_fixed(&mut rows, &agent.spec.bindings);
+    }
+    Ok(envelope::success(StatusCode::OK, rows))
+}
+
+impl Row {
+    fn of_gone(binding: &AgentBinding) -> Self {
+        Self {
+            tool_id: binding.tool_id.clone(),
+            name: None,
+            description: None,
+            endpoint: None,
+            method: None,
+            parameters: None,
+            headers: None,
+            sort_order: binding.sort_order,
+            enabled: binding.is_enabled,
+            active: false,
+        }
+    }
+
+    fn of(binding: &AgentBinding, spec: &ToolSpec) -> Self {
+        let request = Request::of(spec);
+        Self {
+            name: Some(spec.name.to_string()),
+            description: Some(spec.description.clone()),
+            endpoint: request.as_ref().and_then(Request::endpoint),
+            method: request.as_ref().and_then(Request::method),
+            parameters: spec.input_schema.clone(),
+            headers: request.as_ref().map(Request::headers),
+            active: spec.is_active,
+            ..Self::of_gone(binding)
+        }
+    }
+}
+
+/// What an http tool sends, as its definition says in either spelling.
+struct Request<'a>(&'a Map<String, Value>);
+
+impl<'a> Request<'a> {
+    fn of(spec: &'a ToolSpec) -> Option<Self> {
+        (spec.kind.as_str() == "http").then_some(Self(&spec.config))
+    }
+
+    fn field(&self, wanted: &str) -> Option<&'a Value> {
+        self.0.iter().find(|(name, _)| camel_case(name) == wanted).map(|(_, value)| value)
+    }
+
+    fn text(&self, wanted: &str) -> Option<&'a str> {
+        self.field(wanted).and_then(Value::as_str)
+    }
+
+    fn endpoint(&self) -> Option<String> {
+        match (self.text("url"), self.text("baseUrl")) {
+            (Some(path), Some(base)) => Some(format!("{}{path}", base.trim_end_matches('/'))),
+            (Some(one), None) | (None, Some(one)) => Some(one.to_owned()),
+            (None, None) => None,
+        }
+    }
+
+    /// None where the model says it.
+    fn method(&self) -> Option<String> {
+        self.text("url").map(|_| self.text("method").unwrap_or("GET").to_ascii_uppercase())
+    }
+
+    fn headers(&self) -> Map<String, Value> {
+        let headers = self.field("headers").and_then(Value::as_object).into_iter().flatten();
+        headers.map(|(name, value)| (name.clone(), Value::from(masked(value)))).collect()
+    }
+}
+
+/// A header as it may be seen: the name of a secret, but nothing that could be one.
+fn masked(value: &Value) -> &str {
+    let text = value.as_str().unwrap_or_default();
+    let is_scheme = |plain: &str| SCHEMES.contains(&plain.trim_end().to_ascii_lowercase().as_str());
+    let parsed = Text::parse(text).ok();
+    match parsed.as_ref().map(Text::parts) {
+        Some([Part::Secret(_)]) => text,
+        Some([Part::Plain(plain), Part::Secret(_)]) if is_scheme(plain) => text,
+        Some(_) | None => MASKED,
+    }
+}
+
+/// Takes the arguments out that the model can neither see nor change.
+fn hide_fixed(rows: &mut [Row], bindings: &[AgentBinding]) {
+    for row in rows {
+        let binding = bindings.iter().find(|binding| binding.tool_id == row.tool_id);
+        let fixed = binding.and_then(|binding| binding.tool_config.get(FIXED)).and_then(Value::as_object);
+        if let (Some(parameters), Some(fixed)) = (&mut row.parameters, fixed) {
+            hide(parameters, fixed);
+        }
+    }
+}
+
+/// From a schema, and from each form of it.
+fn hide(schema: &mut Value, fixed: &Map<String, Value>) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| !fixed.contains_key(name));
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| !name.as_str().is_some_and(|name| fixed.contains_key(name)));
+    }
+    for list in ["allOf", "anyOf", "oneOf"] {
+        let forms = schema.get_mut(list).and_then(Value::as_array_mut);
+        forms.into_iter().flatten().for_each(|form| hide(form, fixed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_header_shows_the_name_of_a_secret_and_nothing_else() {
+        for (value, shown) in [
+            ("secret://key", "secret://key"),
+            ("secret://me/key", "secret://me/key"),
+            ("Bearer secret://key", "Bearer secret://key"),
+            ("Bearer sk-123", "***"),
+            ("sk-123 secret://key", "***"),
+            ("secret://key sk-123", "***"),
+            ("application/json", "***"),
+            ("{{token}}", "***"),
+            ("", "***"),
+        ] {
+            assert_eq!(masked(&json!(value)), shown, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn fixed_arguments_are_hidden_in_every_form() {
+        let mut schema = json!({
+            "type": "object", "required": ["a", "b"], "properties": {"a": {}, "b": {}},
+            "oneOf": [{"properties": {"a": {}, "c": {}}, "required": ["a"]}],
+        });
+        hide(&mut schema, json!({"a": 1}).as_object().expect("an object"));
+        assert_eq!(
+            schema,
+            json!({
+                "type": "object", "required": ["b"], "properties": {"b": {}},
+                "oneOf": [{"properties": {"c": {}}, "required": []}],
+            })
+        );
+    }
+}

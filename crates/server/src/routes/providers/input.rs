@@ -1,0 +1,233 @@
+//! A provider as a body writes it: its form, its address, and its key, which no message ever shows.
+
+use std::sync::LazyLock;
+
+use haft_core::error::ROOT;
+use haft_core::id::ProviderId;
+use haft_core::mask::MASKED;
+use haft_core::provider::{Provider, ProviderSpec};
+use haft_core::secret::SCHEME;
+use haft_core::text::Part;
+use haft_core::tool::input::camel_keys;
+use haft_core::{CallError, Message, SpaceId, Text, Violation};
+use haft_store::Page;
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use url::Url;
+use uuid::Uuid;
+
+use crate::app::AppState;
+use crate::routes::saving::{Form, differing, form, misfits, refuse, take};
+
+haft_core::templates! {
+    BAD_NAME = "providers.badName",
+        "must have 1 to {most} letters, digits, _ or -, and not the form of an id",
+        "只能包含 1 到 {most} 个字母、数字、_ 或 -，且不能是 id 的形式";
+    BAD_BASE_URL = "providers.badBaseUrl",
+        "must be an absolute http or https URL without a user name or password",
+        "必须是绝对的 http 或 https URL，且不含用户名和密码";
+    BAD_KEY = "providers.badKey",
+        "must be a key without blanks, or the name of a secret such as secret://openai",
+        "必须是不含空白的密钥，或密钥的名称，例如 secret://openai";
+    NOTHING_KEPT = "providers.nothingKept",
+        "is masked, and there is no key yet that could stay; give the key or the name of a secret",
+        "是掩码，而目前没有可保留的密钥；请提供密钥或密钥的名称";
+    NAME_TOO_LONG = "providers.nameTooLong",
+        "cannot be kept under a name of more than {most} characters; keep it as a secret and name that",
+        "名称超过 {most} 个字符时无法保存密钥；请先将其保存为密钥并引用其名称";
+    KEY_OF_ANOTHER = "providers.keyOfAnother",
+        "would replace {secret}, which {name} uses; keep it as a secret of another name and name that",
+        "将覆盖 {name} 正在使用的 {secret}；请以其他名称保存密钥并引用";
+}
+
+static PROVIDER: Form = LazyLock::new(|| form(include_str!("provider.json")));
+
+/// Fields the server sets. A body may carry them along, as it was read.
+const KEPT_BY_SERVER: [&str; 5] = ["id", "spaceId", "version", "createdAt", "updatedAt"];
+
+const LONGEST_NAME: usize = 64;
+
+/// The longest name that a secret can be named after: `provider_NAME_key` has 64 characters at most.
+const LONGEST_KEYED_NAME: usize = 51;
+
+/// More providers than any space has.
+const PROVIDERS: u32 = 1000;
+
+/// What a body says of a provider.
+pub(super) struct Input {
+    /// Its key is a reference already, to what `key` shall be kept as.
+    pub(super) spec: ProviderSpec,
+    pub(super) key: Option<SecretString>,
+}
+
+/// What a body says of a provider's key.
+enum Key {
+    None,
+    /// As it was.
+    Kept,
+    Reference(String),
+    Literal(SecretString),
+}
+
+/// Reads a body, or says all that is wrong with it.
+pub(super) async fn read(
+    state: &AppState,
+    space: SpaceId,
+    body: Value,
+    before: Option<&Provider>,
+    kept: &Value,
+) -> Result<Input, CallError> {
+    let mut body = camel_keys(body);
+    if let Value::Object(fields) = &mut body {
+        fields.retain(|_, value| !value.is_null());
+    }
+    let mut violations = misfits(&PROVIDER, &body);
+    let Value::Object(mut fields) = body else { return Err(CallError::invalid(violations)) };
+    violations.extend(differing(&take(&mut fields, &KEPT_BY_SERVER), kept));
+    let name = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if fields.get("name").is_some_and(Value::is_string) && !is_name(&name) {
+        violations.push(Violation::new("name", Message::new(&BAD_NAME).with("most", LONGEST_NAME)));
+    }
+    if fields.get("baseUrl").and_then(Value::as_str).is_some_and(|url| !is_base_url(url)) {
+        violations.push(Violation::new("baseUrl", Message::new(&BAD_BASE_URL)));
+    }
+    let kept = before.and_then(|before| before.spec.api_key.clone());
+    let (reference, key) = match key(fields.shift_remove("apiKey")) {
+        Ok(Key::None) => (None, None),
+        Ok(Key::Reference(reference)) => (Some(reference), None),
+        Ok(Key::Literal(key)) => {
+            let own = before.map(|before| before.id);
+            let checked = check_key(state, space, &name, own).await?;
+            violations.extend(checked.map(|message| Violation::new("apiKey", message)));
+            (Some(format!("{SCHEME}{}", secret_name(&name))), Some(key))
+        }
+        Ok(Key::Kept) => {
+            if kept.is_none() {
+                violations.push(Violation::new("apiKey", Message::new(&NOTHING_KEPT)));
+            }
+            (kept, None)
+        }
+        Err(message) => {
+            violations.push(Violation::new("apiKey", message));
+            (None, None)
+        }
+    };
+    refuse(violations)?;
+    Ok(Input { spec: read_spec(fields, reference)?, key })
+}
+
+fn read_spec(fields: Map<String, Value>, api_key: Option<String>) -> Result<ProviderSpec, CallError> {
+    let wrong = |error: serde_json::Error| {
+        CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))])
+    };
+    let spec: ProviderSpec = serde_json::from_value(Value::Object(fields)).map_err(wrong)?;
+    Ok(ProviderSpec { api_key, ..spec })
+}
+
+/// No message shows a value here: it may be a key.
+fn key(given: Option<Value>) -> Result<Key, Message> {
+    let bad = || Message::new(&BAD_KEY);
+    let Some(given) = given else { return Ok(Key::None) };
+    let key = given.as_str().map(str::trim).ok_or_else(bad)?;
+    if key == MASKED {
+        return Ok(Key::Kept);
+    }
+    if key.contains(SCHEME) {
+        let parsed = Text::parse(key).map_err(|_| bad())?;
+        return match parsed.parts() {
+            [Part::Secret(_)] => Ok(Key::Reference(key.to_owned())),
+            [..] => Err(bad()),
+        };
+    }
+    let is_key = !key.is_empty() && key.chars().all(|c| !c.is_whitespace() && !c.is_control());
+    if is_key { Ok(Key::Literal(key.to_owned().into())) } else { Err(bad()) }
+}
+
+pub(super) fn secret_name(provider: &str) -> String {
+    format!("provider_{provider}_key")
+}
+
+/// Why a key cannot be kept under the provider's name.
+async fn check_key(
+    state: &AppState,
+    space: SpaceId,
+    name: &str,
+    own: Option<ProviderId>,
+) -> Result<Option<Message>, CallError> {
+    if name.len() > LONGEST_KEYED_NAME {
+        return Ok(Some(Message::new(&NAME_TOO_LONG).with("most", LONGEST_KEYED_NAME)));
+    }
+    // A provider that was renamed still has its key under the old name.
+    let reference = format!("{SCHEME}{}", secret_name(name));
+    let (providers, _) = state.store.list_providers(space, &Page::first(PROVIDERS)).await?;
+    let holder = providers.iter().find(|provider| {
+        let is_other = Some(provider.id) != own && provider.spec.name != name;
+        is_other && provider.spec.api_key.as_ref() == Some(&reference)
+    });
+    let say = |holder: &Provider| {
+        Message::new(&KEY_OF_ANOTHER).with("secret", &reference).with("name", &holder.spec.name)
+    };
+    Ok(holder.map(say))
+}
+
+fn is_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let fits = (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_part);
+    fits && Uuid::try_parse(name).is_err()
+}
+
+fn is_base_url(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| {
+        let is_open = url.username().is_empty() && url.password().is_none();
+        matches!(url.scheme(), "http" | "https") && url.has_host() && is_open
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_form_is_good() {
+        assert!(PROVIDER.is_ok());
+    }
+
+    #[test]
+    fn a_key_is_a_reference_a_mask_or_a_literal() {
+        let sort = |given: Value| match key(Some(given)) {
+            Ok(Key::None) => "none".to_owned(),
+            Ok(Key::Kept) => "kept".to_owned(),
+            Ok(Key::Reference(reference)) => reference,
+            Ok(Key::Literal(_)) => "literal".to_owned(),
+            Err(_) => "bad".to_owned(),
+        };
+        for (given, expected) in [
+            (json!("sk-123"), "literal"),
+            (json!(" sk-123\n"), "literal"),
+            (json!("secret://openai"), "secret://openai"),
+            (json!("secret://me/openai"), "secret://me/openai"),
+            (json!("***"), "kept"),
+            (json!(""), "bad"),
+            (json!("a b"), "bad"),
+            (json!("Bearer secret://openai"), "bad"),
+            (json!("secret://"), "bad"),
+            (json!(7), "bad"),
+        ] {
+            assert_eq!(sort(given.clone()), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_absolute_and_holds_no_credentials() {
+        for good in ["https://api.example.com/v1", "http://127.0.0.1:11434", "http://localhost/"] {
+            assert!(is_base_url(good), "{good}");
+        }
+        for bad in
+            ["", "/v1", "api.example.com", "ftp://a.example", "https://u:p@a.example", "https://u@a.example"]
+        {
+            assert!(!is_base_url(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Spaces and their members: `/api/spaces`, `/api/spaces/{id}`, `/api/spaces/{id}/members`.
+//!
+//! A space that one is no member of is not there.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use haft_core::space::{Member, Role, Space};
+use haft_core::user::{Scope, User};
+use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
+use haft_store::Force;
+use serde::{Deserialize, Serialize};
+
+use super::users::not_found as no_such_user;
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::Who;
+use crate::body::{JsonBody, read};
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::{Forced, ListOf, Named, NamedWithin, Parameters, if_match};
+use crate::visitors::Visitor;
+
+haft_core::templates! {
+    NO_SUCH_SPACE = "spaces.notFound",
+        "there is no space {name}",
+        "没有空间 {name}";
+    NOT_ALLOWED = "spaces.notAllowed",
+        "only an admin of the space may do this, with a token that allows it",
+        "仅该空间的管理员可以操作，且令牌须有相应权限";
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/spaces", create)
+            .needs(Needs::Identity)
+            .says("Makes a space; who makes it is its admin")
+            .takes("SpaceInput")
+            .answers(201, "Space"),
+        Route::get("/spaces", list)
+            .needs(Needs::Identity)
+            .says("The spaces one is a member of")
+            .pages()
+            .answers(200, "SpaceList"),
+        Route::get("/spaces/{id}", show).needs(Needs::Identity).says("One space").answers(200, "Space"),
+        Route::put("/spaces/{id}", rename)
+            .needs(Needs::Identity)
+            .says("Renames a space")
+            .takes("SpaceInput")
+            .answers(200, "Space"),
+        Route::delete("/spaces/{id}", remove)
+            .needs(Needs::Identity)
+            .says("Deletes a space; one that is not empty only with force, and a personal one never")
+            .parameter("force", "boolean", "Also when something is in it")
+            .answers(200, "Space"),
+        Route::get("/spaces/{id}/members", members)
+            .needs(Needs::Identity)
+            .says("Who is in a space")
+            .pages()
+            .answers(200, "MemberList"),
+        Route::put("/spaces/{id}/members/{user}", put_member)
+            .needs(Needs::Identity)
+            .says("Lets a user into a space, or gives another role")
+            .takes("MemberInput")
+            .answers(200, "Member"),
+        Route::delete("/spaces/{id}/members/{user}", remove_member)
+            .needs(Needs::Identity)
+            .says("Takes a user out of a space; anyone may leave, but not the last admin")
+            .answers(200, "Member"),
+    ]
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpaceInput {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemberInput {
+    role: Role,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    space: Space,
+    role: Role,
+}
+
+async fn create(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let SpaceInput { name } = read(body)?;
+    if visitor.scope != Scope::Admin {
+        return Err(not_allowed().into());
+    }
+    let space = state.store.create_space(&name, visitor.user.id).await?;
+    Ok(envelope::success(StatusCode::CREATED, Shown { space, role: Role::Admin }))
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Parameters(page): Parameters<ListOf>,
+) -> Result<Response, Failure> {
+    let (spaces, next) = state.store.list_spaces(visitor.user.id, &page.checked()?).await?;
+    let spaces: Vec<Shown> = spaces.into_iter().map(|(space, role)| Shown { space, role }).collect();
+    Ok(envelope::page(&spaces, next))
+}
+
+async fn show(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+) -> Result<Response, Failure> {
+    let (space, role) = find(&state, &visitor, &id).await?;
+    Ok(envelope::success(StatusCode::OK, Shown { space, role }))
+}
+
+async fn rename(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let SpaceInput { name } = read(body)?;
+    let (space, role) = find(&state, &visitor, &id).await?;
+    check_admin(&visitor, role)?;
+    let expected = if_match(&headers)?.unwrap_or(space.version);
+    let space = state.store.rename_space(space.id, &name, expected).await?;
+    Ok(envelope::success(StatusCode::OK, Shown { space, role }))
+}
+
+async fn remove(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+    Parameters(forced): Parameters<Forced>,
+) -> Result<Response, Failure> {
+    let (space, role) = find(&state, &visitor, &id).await?;
+    check_admin(&visitor, role)?;
+    let force = if forced.force { Force::Yes } else { Force::No };
+    state.store.delete_space(space.id, force).await?;
+    state.visitors.forget();
+    Ok(envelope::success(StatusCode::OK, Shown { space, role }))
+}
+
+async fn members(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+    Parameters(page): Parameters<ListOf>,
+) -> Result<Response, Failure> {
+    let (space, _) = find(&state, &visitor, &id).await?;
+    let (members, next) = state.store.list_members(space.id, &page.checked()?).await?;
+    Ok(envelope::page(&members, next))
+}
+
+async fn put_member(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    NamedWithin(id, user): NamedWithin,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let MemberInput { role: given } = read(body)?;
+    let (space, role) = find(&state, &visitor, &id).await?;
+    check_admin(&visitor, role)?;
+    let user = find_user(&state, &user).await?;
+    state.store.put_member(space.id, user.id, given).await?;
+    state.visitors.forget();
+    Ok(envelope::success(StatusCode::OK, Member { user_id: user.id, name: user.name, role: given }))
+}
+
+async fn remove_member(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    NamedWithin(id, user): NamedWithin,
+) -> Result<Response, Failure> {
+    let (space, role) = find(&state, &visitor, &id).await?;
+    let is_own = user == visitor.user.name || user == visitor.user.id.to_string();
+    if !(is_own && visitor.scope == Scope::Admin) {
+        check_admin(&visitor, role)?;
+    }
+    let user = find_user(&state, &user).await?;
+    let Some(role) = state.store.role_of(space.id, user.id).await? else {
+        return Err(no_such_user(&user.name).into());
+    };
+    state.store.remove_member(space.id, user.id).await?;
+    state.visitors.forget();
+    Ok(envelope::success(StatusCode::OK, Member { user_id: user.id, name: user.name, role }))
+}
+
+/// The space, as long as one is a member and has not come with a token for another.
+async fn find(state: &AppState, visitor: &Visitor, id: &str) -> Result<(Space, Role), CallError> {
+    let not_found = || {
+        let message = Message::new(&NO_SUCH_SPACE).with("name", id);
+        CallError::new(ErrorKind::NotFound, message).detail("what", "space")
+    };
+    let space = id.parse::<SpaceId>().map_err(|_| not_found())?;
+    if space != visitor.space && !visitor.may_act_for_itself() {
+        return Err(not_found());
+    }
+    let role = state.store.role_of(space, visitor.user.id).await?.ok_or_else(not_found)?;
+    let space = state.store.get_space(space).await?.ok_or_else(not_found)?;
+    Ok((space, role))
+}
+
+/// By id or by name.
+async fn find_user(state: &AppState, named: &str) -> Result<User, CallError> {
+    let by_id = match named.parse::<UserId>() {
+        Ok(id) => state.store.get_user(id).await?,
+        Err(_) => None,
+    };
+    let found = match by_id {
+        Some(user) => Some(user),
+        None => state.store.find_user_by_name(named).await?,
+    };
+    found.ok_or_else(|| no_such_user(named))
+}
+
+fn check_admin(visitor: &Visitor, role: Role) -> Result<(), CallError> {
+    if role == Role::Admin && visitor.scope == Scope::Admin { Ok(()) } else { Err(not_allowed()) }
+}
+
+fn not_allowed() -> CallError {
+    CallError::new(ErrorKind::Permission, Message::new(&NOT_ALLOWED))
+}

@@ -1,0 +1,241 @@
+//! Tools: `POST/GET /api/tools`, `GET/PUT/PATCH/DELETE /api/tools/{id}`.
+
+mod categories;
+mod exchange;
+pub(crate) mod list;
+mod save;
+mod versions;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use haft_core::tool::input::{self, camel_keys};
+use haft_core::{
+    BreakerKey, CallError, Caller, ErrorKind, Message, Template, ToolId, ToolVersion, Violation,
+};
+use haft_engine::{Expected, SpaceTools, now};
+use haft_store::Force;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::{Known, Who};
+use crate::body::JsonBody;
+use crate::envelope::{self, tagged};
+use crate::error::Failure;
+use crate::query::{Forced, Named, Parameters, if_match};
+use crate::routes::saving::{Saving, merge};
+pub(crate) use save::{Definition, check_rights, prepare, save, save_all};
+
+haft_core::templates! {
+    KEPT_BY_SERVER = "tools.keptByServer",
+        "is set by the server and cannot be changed; leave it out",
+        "由服务器设置，不能修改；请省略";
+    PROVIDED_BY_CODE = "tools.providedByCode",
+        "{name} comes with the program and cannot be changed",
+        "{name} 由程序提供，不能修改";
+    NOT_AN_OBJECT = "tools.notAnObject",
+        "must be an object",
+        "必须是对象";
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        Route::post("/tools", create)
+            .needs(Needs::Edit)
+            .says("Makes a tool")
+            .dry_run()
+            .takes("ToolInput")
+            .answers(201, "Tool"),
+        Route::get("/tools/{id}", read)
+            .needs(Needs::Read)
+            .says("One tool, by id or name")
+            .answers(200, "Tool"),
+        Route::put("/tools/{id}", replace)
+            .needs(Needs::Edit)
+            .says("Replaces a definition; a change makes a new version, the same again makes none")
+            .dry_run()
+            .takes("ToolInput")
+            .answers(200, "Tool"),
+        Route::patch("/tools/{id}", patch)
+            .needs(Needs::Edit)
+            .says("Changes some fields of a definition; null takes a field away")
+            .dry_run()
+            .takes("ToolPatch")
+            .answers(200, "Tool"),
+        Route::delete("/tools/{id}", remove)
+            .needs(Needs::Edit)
+            .says("Deletes a tool with its versions; one that agents use only with force, which unbinds it")
+            .parameter("force", "boolean", "Also when agents use it")
+            .answers(200, "Tool"),
+        Route::post("/tools/{id}/circuit/reset", reset_circuit)
+            .needs(Needs::Edit)
+            .says("Closes the tool's circuit breaker by hand")
+            .answers(200, "CircuitReset"),
+    ];
+    routes.extend(list::routes());
+    routes.extend(categories::routes());
+    routes.extend(versions::routes());
+    routes.extend(exchange::routes());
+    routes
+}
+
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [TEMPLATES, list::TEMPLATES, save::TEMPLATES, versions::TEMPLATES, exchange::TEMPLATES]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+async fn create(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Parameters(saving): Parameters<Saving>,
+    JsonBody(definition): JsonBody,
+) -> Result<Response, Failure> {
+    let Definition { kept_by_server, prepared, secrets } = prepare(&state, &visitor, definition).await?;
+    let now = now();
+    let version = ToolVersion {
+        id: ToolId::Uuid(Uuid::now_v7()),
+        space_id: Some(visitor.space),
+        owner_id: Some(visitor.user.id),
+        spec: prepared.spec().clone(),
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    // A new tool has no id, version or dates yet to be equal to; its owner and space are known.
+    check_kept(&kept_by_server, &version, &["spaceId", "ownerId"])?;
+    state.tools.in_space(visitor.space).check_put(&version, Expected::Absent)?;
+    if saving.dry_run {
+        return Ok(envelope::success(StatusCode::OK, &version));
+    }
+    let tool = save(&state, &visitor, version, None, secrets).await?;
+    Ok(tagged(envelope::success(StatusCode::CREATED, &tool), tool.version))
+}
+
+async fn read(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(id): Named,
+) -> Result<Response, Failure> {
+    let tool = find(state.tools_of(&caller).await?, &id)?;
+    Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
+}
+
+async fn replace(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Known(caller): Known,
+    Named(id): Named,
+    Parameters(saving): Parameters<Saving>,
+    headers: HeaderMap,
+    JsonBody(definition): JsonBody,
+) -> Result<Response, Failure> {
+    let before = changeable(state.tools_of(&caller).await?, &id)?;
+    let Definition { kept_by_server, prepared, secrets } = prepare(&state, &visitor, definition).await?;
+    check_kept(&kept_by_server, &before, &input::KEPT_BY_SERVER)?;
+    let expected = if_match(&headers)?.unwrap_or(before.version);
+    let version = ToolVersion {
+        spec: prepared.spec().clone(),
+        version: before.version + 1,
+        updated_at: now(),
+        ..ToolVersion::clone(&before)
+    };
+    state.tools.in_space(caller.space).check_put(&version, Expected::Version(expected))?;
+    if version.spec == before.spec {
+        return Ok(tagged(envelope::success(StatusCode::OK, &before), before.version));
+    }
+    if saving.dry_run {
+        return Ok(envelope::success(StatusCode::OK, &version));
+    }
+    let tool = save(&state, &visitor, version, Some(expected), secrets).await?;
+    Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
+}
+
+/// A definition with some fields changed is one that replaces the old.
+async fn patch(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Known(caller): Known,
+    Named(id): Named,
+    Parameters(saving): Parameters<Saving>,
+    headers: HeaderMap,
+    JsonBody(changes): JsonBody,
+) -> Result<Response, Failure> {
+    let before = changeable(state.tools_of(&caller).await?, &id)?;
+    let Value::Object(changes) = camel_keys(changes) else {
+        let violation = Violation::new(haft_core::error::ROOT, Message::new(&NOT_AN_OBJECT));
+        return Err(CallError::invalid(vec![violation]).into());
+    };
+    let mut definition = serde_json::to_value(&before.spec).unwrap_or_default();
+    merge(&mut definition, Value::Object(changes));
+    let arguments = (Parameters(saving), headers, JsonBody(definition));
+    replace(State(state), Who(visitor), Known(caller), Named(id), arguments.0, arguments.1, arguments.2).await
+}
+
+/// Answers what was there.
+async fn remove(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(id): Named,
+    Parameters(forced): Parameters<Forced>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let tool = changeable(state.tools_of(&caller).await?, &id)?;
+    let force = if forced.force { Force::Yes } else { Force::No };
+    state.store.delete_tool(caller.space, &tool.id, if_match(&headers)?, force).await?;
+    state.tools.renew(caller.space).await?;
+    Ok(envelope::success(StatusCode::OK, &tool))
+}
+
+async fn reset_circuit(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(id): Named,
+) -> Result<Response, Failure> {
+    let tools = state.tools_of(&caller).await?;
+    let tool = find(tools, &id)?;
+    let keys: Vec<BreakerKey> = tools.circuit_keys(tool.spec.name.as_str());
+    let was_there = keys.iter().filter(|key| tools.reset_circuit(key)).count() > 0;
+    Ok(envelope::success(StatusCode::OK, json!({"reset": was_there})))
+}
+
+pub(super) fn find(tools: SpaceTools<'_>, id: &str) -> Result<Arc<ToolVersion>, CallError> {
+    tools.get(id).ok_or_else(|| tools.unknown(id))
+}
+
+pub(super) fn changeable(tools: SpaceTools<'_>, id: &str) -> Result<Arc<ToolVersion>, CallError> {
+    let tool = find(tools, id)?;
+    if tool.space_id.is_none() {
+        let message = Message::new(&PROVIDED_BY_CODE).with("name", &tool.spec.name);
+        return Err(CallError::new(ErrorKind::Permission, message));
+    }
+    Ok(tool)
+}
+
+/// Fields that the server sets may come along, as long as they say what is so.
+fn check_kept(kept: &Map<String, Value>, tool: &ToolVersion, comparable: &[&str]) -> Result<(), CallError> {
+    let actual = serde_json::to_value(tool).unwrap_or_default();
+    let differs = |(name, value): &(&String, &Value)| {
+        !(comparable.contains(&name.as_str()) && actual[name.as_str()] == **value)
+    };
+    let violations: Vec<Violation> = kept
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .filter(differs)
+        .map(|(name, _)| Violation::new(name.as_str(), Message::new(&KEPT_BY_SERVER)))
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
+}
+
+impl AppState {
+    /// The tools that a caller sees, loaded.
+    pub(crate) async fn tools_of(&self, caller: &Caller) -> Result<SpaceTools<'_>, CallError> {
+        self.tools.make_ready(caller.space).await?;
+        Ok(self.tools.in_space(caller.space))
+    }
+}

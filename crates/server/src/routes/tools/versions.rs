@@ -1,0 +1,149 @@
+//! Versions of a tool: looked at, compared, approved, and gone back to.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolId, ToolVersion};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{changeable, find};
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::Known;
+use crate::body::{JsonBody, read};
+use crate::difference::differences;
+use crate::envelope::{self, tagged};
+use crate::error::Failure;
+use crate::query::{Named, NamedWithin, Parameters, if_match};
+
+haft_core::templates! {
+    NO_SUCH_VERSION = "tools.noSuchVersion",
+        "there is no version {version} of it",
+        "没有版本 {version}";
+    ROLLED_BACK = "tools.rolledBack",
+        "back to version {version}",
+        "回滚到版本 {version}";
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/tools/{id}/versions", list)
+            .needs(Needs::Read)
+            .says("All versions of a tool, the newest first")
+            .answers(200, "VersionList"),
+        Route::get("/tools/{id}/versions/{version}", one)
+            .needs(Needs::Read)
+            .says("A tool as it was in one version")
+            .answers(200, "Tool"),
+        Route::get("/tools/{id}/diff", diff)
+            .needs(Needs::Read)
+            .says("Where two versions of a tool differ")
+            .parameter("from", "integer", "The one before `to` when absent")
+            .parameter("to", "integer", "The one that is called when absent")
+            .answers(200, "ToolDiff"),
+        Route::post("/tools/{id}/rollback", roll_back)
+            .needs(Needs::Edit)
+            .says("Makes an earlier version the next one")
+            .takes("RollBack")
+            .answers(200, "Tool"),
+        Route::post("/tools/{id}/approve", approve)
+            .needs(Needs::Edit)
+            .says("Approves a version that is held; it is called from now on")
+            .takes("RollBack")
+            .answers(200, "Tool"),
+    ]
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    version: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Between {
+    from: Option<u64>,
+    to: Option<u64>,
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(id): Named,
+) -> Result<Response, Failure> {
+    let tool = find(state.tools_of(&caller).await?, &id)?;
+    let items = state.store.versions(caller.space, &tool.id).await?;
+    Ok(envelope::success(StatusCode::OK, json!({"items": items, "nextCursor": null})))
+}
+
+async fn one(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    NamedWithin(id, version): NamedWithin,
+) -> Result<Response, Failure> {
+    let tool = find(state.tools_of(&caller).await?, &id)?;
+    let number = version.parse().map_err(|_| no_such(&version))?;
+    let version = get(&state, caller.space, &tool.id, number).await?;
+    Ok(tagged(envelope::success(StatusCode::OK, &version), version.version))
+}
+
+async fn diff(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(id): Named,
+    Parameters(Between { from, to }): Parameters<Between>,
+) -> Result<Response, Failure> {
+    let tool = find(state.tools_of(&caller).await?, &id)?;
+    let to = to.unwrap_or(tool.version);
+    let from = from.unwrap_or(to.saturating_sub(1));
+    let after = get(&state, caller.space, &tool.id, to).await?;
+    let before = get(&state, caller.space, &tool.id, from).await?;
+    let value = |version: &ToolVersion| serde_json::to_value(&version.spec).unwrap_or_default();
+    let changes = differences(&value(&before), &value(&after));
+    Ok(envelope::success(StatusCode::OK, json!({"from": from, "to": to, "changes": changes})))
+}
+
+async fn roll_back(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(id): Named,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let Which { version } = read(body)?;
+    let tool = changeable(state.tools_of(&caller).await?, &id)?;
+    get(&state, caller.space, &tool.id, version).await?;
+    let expected = if_match(&headers)?.unwrap_or(tool.version);
+    let note = Message::new(&ROLLED_BACK).with("version", version).render(caller.locale);
+    let tool = state.store.roll_back(caller.space, &tool.id, version, expected, &note, caller.user).await?;
+    state.tools.renew(caller.space).await?;
+    Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
+}
+
+async fn approve(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(id): Named,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let Which { version } = read(body)?;
+    let tool = changeable(state.tools_of(&caller).await?, &id)?;
+    get(&state, caller.space, &tool.id, version).await?;
+    let expected = if_match(&headers)?.unwrap_or(tool.version);
+    let tool = state.store.make_live(caller.space, &tool.id, version, expected).await?;
+    state.tools.renew(caller.space).await?;
+    Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
+}
+
+async fn get(state: &AppState, space: SpaceId, id: &ToolId, version: u64) -> Result<ToolVersion, CallError> {
+    let found = state.store.get_version(space, id, version).await?;
+    found.ok_or_else(|| no_such(&version.to_string()))
+}
+
+fn no_such(version: &str) -> CallError {
+    let message = Message::new(&NO_SUCH_VERSION).with("version", version);
+    CallError::new(ErrorKind::NotFound, message).detail("what", "version")
+}

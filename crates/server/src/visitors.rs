@@ -1,0 +1,198 @@
+//! Who asks, remembered for as long as nothing about people changes: a plain call makes no query.
+//!
+//! Only hashes of tokens and sessions are kept. When changes can no longer be followed, nobody is let in.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use haft_core::id::TokenId;
+use haft_core::space::Role;
+use haft_core::user::{Scope, User};
+use haft_core::{CallError, ErrorKind, Message, SpaceId};
+use haft_store::{CredentialHash, Store};
+use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::api::Needs;
+
+haft_core::templates! {
+    NOT_FOLLOWED = "auth.notFollowed",
+        "the database is away, so nobody's rights can be known; try again shortly",
+        "数据库不可用，无法确认权限；请稍后重试";
+}
+
+/// Past so many all are looked up anew.
+const MOST: usize = 10_000;
+
+/// A person or program that is let in, and what it may do here.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    pub(crate) user: User,
+    pub(crate) space: SpaceId,
+    pub(crate) role: Role,
+    pub(crate) scope: Scope,
+    pub(crate) via: Via,
+    /// Until then, where it ends by itself.
+    until: Option<Timestamp>,
+}
+
+/// How a visitor came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Via {
+    Token(TokenId),
+    Session(CredentialHash),
+}
+
+impl Visitor {
+    /// What both the role and the scope allow.
+    pub(crate) fn may(&self, needs: Needs) -> bool {
+        let (role, scope) = match needs {
+            Needs::Nothing | Needs::Identity => return true,
+            Needs::Read => (Role::Viewer, Scope::Read),
+            Needs::Call => (Role::Caller, Scope::Call),
+            Needs::Edit => (Role::Editor, Scope::Admin),
+            Needs::SpaceAdmin => (Role::Admin, Scope::Admin),
+            Needs::Operator => return self.user.is_admin && self.scope == Scope::Admin,
+        };
+        self.role >= role && self.scope >= scope
+    }
+}
+
+impl Visitor {
+    /// Whether it may do in its user's other spaces what the user may: a token that may less stays in its own.
+    pub(crate) fn may_act_for_itself(&self) -> bool {
+        self.scope == Scope::Admin
+    }
+}
+
+/// What a visitor is known by, and the space that a session asked for.
+type Key = (CredentialHash, Option<SpaceId>);
+
+/// Everyone who was let in lately.
+pub(crate) struct Visitors {
+    store: Store,
+    known: RwLock<HashMap<Key, Arc<Visitor>>>,
+    /// Grows when people change: what was read before it grew is not remembered after.
+    generation: AtomicU64,
+    is_lost: AtomicBool,
+    /// This process itself.
+    own: RwLock<Option<(CredentialHash, Arc<Visitor>)>>,
+}
+
+impl Visitors {
+    pub(crate) fn new(store: Store) -> Self {
+        Self {
+            store,
+            known: RwLock::default(),
+            generation: AtomicU64::new(0),
+            is_lost: AtomicBool::new(false),
+            own: RwLock::default(),
+        }
+    }
+
+    /// Whose token it is.
+    pub(crate) async fn of_token(&self, token: &str) -> Result<Option<Arc<Visitor>>, CallError> {
+        let key = (CredentialHash::of(token), None);
+        if let Some((hash, visitor)) = &*self.own.read().unwrap_or_else(PoisonError::into_inner)
+            && *hash == key.0
+        {
+            return Ok(Some(visitor.clone()));
+        }
+        if let Some(visitor) = self.remembered(&key)? {
+            return Ok(Some(visitor));
+        }
+        let generation = self.generation.load(Ordering::Acquire);
+        let Some(found) = self.store.find_token(&key.0).await? else { return Ok(None) };
+        let visitor = Visitor {
+            space: found.token.space_id,
+            role: found.role,
+            scope: found.token.scope,
+            via: Via::Token(found.token.id),
+            until: found.token.expires_at,
+            user: found.user,
+        };
+        // For its owner to see; who waits for an answer need not wait for it.
+        if let Err(error) = self.store.touch_token(visitor.space, found.token.id).await {
+            tracing::debug!(%error, "The last use of a token was not noted");
+        }
+        Ok(Some(self.remember(key, visitor, generation)))
+    }
+
+    /// Whose session it is, in the space it asks for; nothing when it may not be there.
+    pub(crate) async fn of_session(
+        &self,
+        session: &str,
+        space: Option<SpaceId>,
+    ) -> Result<Option<Arc<Visitor>>, CallError> {
+        let key = (CredentialHash::of(session), space);
+        if let Some(visitor) = self.remembered(&key)? {
+            return Ok(Some(visitor));
+        }
+        let generation = self.generation.load(Ordering::Acquire);
+        let Some((user, until)) = self.store.find_session(&key.0).await? else { return Ok(None) };
+        let place = match space {
+            Some(space) => self.store.role_of(space, user.id).await?.map(|role| (space, role)),
+            None => self.store.personal_space(user.id).await?,
+        };
+        let Some((space, role)) = place else { return Ok(None) };
+        let via = Via::Session(key.0);
+        let visitor = Visitor { user, space, role, scope: Scope::Admin, via, until: Some(until) };
+        Ok(Some(self.remember(key, visitor, generation)))
+    }
+
+    fn remembered(&self, key: &Key) -> Result<Option<Arc<Visitor>>, CallError> {
+        if self.is_lost.load(Ordering::Acquire) {
+            let error = CallError::new(ErrorKind::Unavailable, Message::new(&NOT_FOLLOWED));
+            return Err(error.retry_after(Duration::from_secs(1)));
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let is_current = |visitor: &&Arc<Visitor>| visitor.until.is_none_or(|until| until > Timestamp::now());
+        Ok(known.get(key).filter(is_current).cloned())
+    }
+
+    fn remember(&self, key: Key, visitor: Visitor, generation: u64) -> Arc<Visitor> {
+        let visitor = Arc::new(visitor);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if self.generation.load(Ordering::Acquire) == generation {
+            if known.len() >= MOST {
+                known.clear();
+            }
+            known.insert(key, visitor.clone());
+        }
+        visitor
+    }
+
+    /// Lets this process in by a token that nobody else knows and no change takes back.
+    pub(crate) fn let_in(&self, user: User, space: SpaceId) -> SecretString {
+        let id = Uuid::new_v4();
+        let token = SecretString::from(format!("haft_{}{}", id.simple(), Uuid::new_v4().simple()));
+        let visitor = Visitor {
+            user,
+            space,
+            role: Role::Admin,
+            scope: Scope::Admin,
+            via: Via::Token(id.into()),
+            until: None,
+        };
+        let own = (CredentialHash::of(token.expose_secret()), Arc::new(visitor));
+        *self.own.write().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        token
+    }
+
+    /// Something about people changed: all are looked up anew.
+    pub(crate) fn forget(&self) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        known.clear();
+    }
+
+    /// Whether changes can be followed. While they cannot, nobody is let in.
+    pub(crate) fn set_lost(&self, is_lost: bool) {
+        if self.is_lost.swap(is_lost, Ordering::AcqRel) != is_lost {
+            self.forget();
+        }
+    }
+}

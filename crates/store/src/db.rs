@@ -1,0 +1,209 @@
+//! One way to ask two databases: statements in the SQL both understand, with `$1…` for their arguments.
+//!
+//! What is asked lives beside each noun and never here.
+
+use haft_core::id::{ProviderId, TokenId};
+use haft_core::{AgentId, CallError, SpaceId, ToolId, UserId};
+use jiff::Timestamp;
+use sqlx::query::Query;
+use sqlx::{Encode, Executor as _, Postgres, Sqlite, Transaction, Type};
+
+use crate::failure;
+use crate::postgres::PostgresDb;
+use crate::row::Row;
+use crate::sqlite::SqliteDb;
+
+pub(crate) enum Db {
+    Sqlite(SqliteDb),
+    Postgres(PostgresDb),
+}
+
+impl Db {
+    /// Reads, outside of any transaction.
+    pub(crate) async fn rows(&self, sql: &'static str, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
+        let rows = match self {
+            Self::Sqlite(db) => bound::<Sqlite>(sql, args)
+                .fetch_all(&db.readers)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
+            Self::Postgres(db) => bound::<Postgres>(sql, args)
+                .fetch_all(&db.pool)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+        };
+        rows.map_err(failure::of)
+    }
+
+    /// Reads the first row, where there is one.
+    pub(crate) async fn row(&self, sql: &'static str, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
+        Ok(self.rows(sql, args).await?.into_iter().next())
+    }
+
+    /// Begins a transaction that writes. Dropped without a commit, it leaves no trace.
+    pub(crate) async fn begin(&self) -> Result<Tx, CallError> {
+        let tx = match self {
+            Self::Sqlite(db) => db.writer.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite),
+            Self::Postgres(db) => db.pool.begin().await.map(Tx::Postgres),
+        };
+        tx.map_err(failure::of)
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(db) => {
+                db.readers.close().await;
+                db.writer.close().await;
+            }
+            Self::Postgres(db) => db.pool.close().await,
+        }
+    }
+}
+
+pub(crate) enum Tx {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+impl Tx {
+    /// Changes something; answers how many rows.
+    pub(crate) async fn run(&mut self, sql: &'static str, args: Vec<Arg>) -> Result<u64, CallError> {
+        let changed = match self {
+            Self::Sqlite(tx) => {
+                bound::<Sqlite>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
+            }
+            Self::Postgres(tx) => {
+                bound::<Postgres>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
+            }
+        };
+        changed.map_err(failure::of)
+    }
+
+    pub(crate) async fn rows(&mut self, sql: &'static str, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
+        let rows = match self {
+            Self::Sqlite(tx) => bound::<Sqlite>(sql, args)
+                .fetch_all(&mut **tx)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
+            Self::Postgres(tx) => bound::<Postgres>(sql, args)
+                .fetch_all(&mut **tx)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+        };
+        rows.map_err(failure::of)
+    }
+
+    pub(crate) async fn row(&mut self, sql: &'static str, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
+        Ok(self.rows(sql, args).await?.into_iter().next())
+    }
+
+    /// Many statements without arguments, for migrations.
+    pub(crate) async fn script(&mut self, sql: &'static str) -> Result<(), CallError> {
+        let done = match self {
+            Self::Sqlite(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
+            Self::Postgres(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
+        };
+        done.map_err(failure::of)
+    }
+
+    pub(crate) async fn commit(self) -> Result<(), CallError> {
+        let done = match self {
+            Self::Sqlite(tx) => tx.commit().await,
+            Self::Postgres(tx) => tx.commit().await,
+        };
+        done.map_err(failure::of)
+    }
+}
+
+/// One argument of a statement. Without `Debug`: some are secrets.
+pub(crate) enum Arg {
+    Text(Option<String>),
+    Int(Option<i64>),
+    Bytes(Vec<u8>),
+}
+
+fn bound<DB>(sql: &'static str, args: Vec<Arg>) -> Query<'static, DB, <DB as sqlx::Database>::Arguments>
+where
+    DB: sqlx::Database,
+    Option<String>: Encode<'static, DB> + Type<DB>,
+    Option<i64>: Encode<'static, DB> + Type<DB>,
+    Vec<u8>: Encode<'static, DB> + Type<DB>,
+{
+    args.into_iter().fold(sqlx::query::<DB>(sql), |query, arg| match arg {
+        Arg::Text(text) => query.bind(text),
+        Arg::Int(number) => query.bind(number),
+        Arg::Bytes(bytes) => query.bind(bytes),
+    })
+}
+
+/// The arguments of a statement, each in its own type.
+macro_rules! args {
+    ($($value:expr),* $(,)?) => { vec![$($crate::db::Arg::from($value)),*] };
+}
+pub(crate) use args;
+
+/// What is stored as its text.
+macro_rules! as_text {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Arg {
+            fn from(value: $type) -> Self {
+                Self::Text(Some(value.to_string()))
+            }
+        }
+    )*};
+}
+
+as_text!(&str, &String, SpaceId, UserId, AgentId, TokenId, ProviderId, &ToolId);
+
+impl From<String> for Arg {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<Option<String>> for Arg {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Option<UserId>> for Arg {
+    fn from(user: Option<UserId>) -> Self {
+        Self::Text(user.map(|user| user.to_string()))
+    }
+}
+
+impl From<u64> for Arg {
+    fn from(number: u64) -> Self {
+        Self::Int(Some(i64::try_from(number).unwrap_or(i64::MAX)))
+    }
+}
+
+impl From<bool> for Arg {
+    fn from(flag: bool) -> Self {
+        Self::Int(Some(i64::from(flag)))
+    }
+}
+
+impl From<Option<bool>> for Arg {
+    fn from(flag: Option<bool>) -> Self {
+        Self::Int(flag.map(i64::from))
+    }
+}
+
+impl From<Timestamp> for Arg {
+    fn from(instant: Timestamp) -> Self {
+        Self::Int(Some(instant.as_microsecond()))
+    }
+}
+
+impl From<Option<Timestamp>> for Arg {
+    fn from(instant: Option<Timestamp>) -> Self {
+        Self::Int(instant.map(Timestamp::as_microsecond))
+    }
+}
+
+impl From<Vec<u8>> for Arg {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
+}

@@ -1,0 +1,116 @@
+//! The one change feed: which spaces changed since when.
+//!
+//! Every change takes the next revision as the first thing in its transaction. That row is locked until
+//! the commit, so changes are made one after the other and are seen in the order of their revisions.
+
+use haft_core::{CallError, SpaceId};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::Store;
+use crate::db::{Db, Tx, args};
+use crate::failure;
+
+/// What PostgreSQL's notices are called.
+pub(crate) const CHANNEL: &str = "haft";
+
+/// Stands for what belongs to no space: users, tokens, sessions and members.
+pub(crate) fn identity() -> SpaceId {
+    SpaceId::from(Uuid::nil())
+}
+
+/// What changed since a revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    /// The revision to ask from next time.
+    pub revision: u64,
+    pub spaces: Vec<SpaceId>,
+    /// Users, tokens, sessions or members.
+    pub identity: bool,
+}
+
+/// A change under way. Dropped without a commit, it leaves no trace.
+pub(crate) struct Change<'a> {
+    pub(crate) tx: Tx,
+    pub(crate) revision: u64,
+    store: &'a Store,
+}
+
+impl Store {
+    /// The number of the last change.
+    pub async fn current_revision(&self) -> Result<u64, CallError> {
+        current(self.db()).await
+    }
+
+    pub async fn changes_since(&self, revision: u64) -> Result<Changes, CallError> {
+        // One statement, so that the revision and the list are of the same moment.
+        let rows = self.db().rows(
+            "SELECT r.value, c.space_id FROM revision r
+             LEFT JOIN changes c ON c.revision > $1 WHERE r.id = 1 ORDER BY c.revision",
+            args![revision],
+        );
+        let mut changes = Changes { revision, spaces: Vec::new(), identity: false };
+        for row in rows.await? {
+            changes.revision = row.number(0)?;
+            match row.maybe_id::<SpaceId>(1)? {
+                None => {}
+                Some(space) if space == identity() => changes.identity = true,
+                Some(space) => changes.spaces.push(space),
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Raised after each change, at once for those of this process. A hint: who must know polls as well.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.known_revision().subscribe()
+    }
+
+    /// Begins a change of a space, or of `identity()`.
+    pub(crate) async fn change(&self, space: SpaceId) -> Result<Change<'_>, CallError> {
+        let mut tx = self.db().begin().await?;
+        let row = tx.row("UPDATE revision SET value = value + 1 WHERE id = 1 RETURNING value", args![]);
+        let revision = row.await?.ok_or_else(|| failure::unreadable("no revision"))?.number(0)?;
+        let mut change = Change { tx, revision, store: self };
+        change.touches(space).await?;
+        Ok(change)
+    }
+}
+
+impl Change<'_> {
+    /// Says that the change is also one of another space.
+    pub(crate) async fn touches(&mut self, space: SpaceId) -> Result<(), CallError> {
+        let noted = self.tx.run(
+            "INSERT INTO changes (space_id, revision) VALUES ($1, $2)
+             ON CONFLICT (space_id) DO UPDATE SET revision = excluded.revision",
+            args![space, self.revision],
+        );
+        noted.await.map(drop)
+    }
+
+    pub(crate) async fn commit(mut self) -> Result<(), CallError> {
+        if let Tx::Postgres(_) = &self.tx {
+            let notice = args![CHANNEL, self.revision.to_string()];
+            self.tx.run("SELECT pg_notify($1, $2)", notice).await?;
+        }
+        self.tx.commit().await?;
+        raise(self.store.known_revision(), self.revision);
+        Ok(())
+    }
+}
+
+pub(crate) async fn current(db: &Db) -> Result<u64, CallError> {
+    let row = db.row("SELECT value FROM revision WHERE id = 1", args![]).await?;
+    row.ok_or_else(|| failure::unreadable("no revision"))?.number(0)
+}
+
+/// Makes a revision known, unless a later one is.
+pub(crate) fn raise(known: &watch::Sender<u64>, revision: u64) {
+    known.send_if_modified(|known| {
+        let is_newer = revision > *known;
+        if is_newer {
+            *known = revision;
+        }
+        is_newer
+    });
+}

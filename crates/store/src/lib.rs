@@ -1,0 +1,72 @@
+//! What Haft keeps, on SQLite or PostgreSQL: the only SQL of the product.
+//!
+//! One file per noun, each method with the space first. Rules of the API, permissions and anything that
+//! runs never live here; errors are call errors, and no value of a secret leaves but by `Store::reveal`.
+
+mod agents;
+mod apply;
+mod credential;
+mod crypt;
+mod db;
+mod failure;
+mod feed;
+mod keys;
+mod members;
+mod migrate;
+mod name;
+mod page;
+mod password;
+mod postgres;
+mod providers;
+mod row;
+mod secrets;
+mod sessions;
+mod spaces;
+mod sqlite;
+mod store;
+mod tokens;
+mod tools;
+mod users;
+mod versions;
+
+pub use agents::AgentFilter;
+pub use apply::Apply;
+pub use credential::CredentialHash;
+pub use feed::Changes;
+pub use keys::{Key, MasterKeys};
+pub use page::Page;
+pub use secrets::{SecretInfo, SecretOwnerId};
+pub use store::{Database, Force, Store};
+pub use tools::{PutTool, ToolsSince};
+pub use versions::{VersionInfo, VersionState};
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static haft_core::Template> {
+    let own = [
+        agents::TEMPLATES,
+        credential::TEMPLATES,
+        crypt::TEMPLATES,
+        failure::TEMPLATES,
+        keys::TEMPLATES,
+        members::TEMPLATES,
+        migrate::TEMPLATES,
+        name::TEMPLATES,
+        page::TEMPLATES,
+        password::TEMPLATES,
+        postgres::TEMPLATES,
+        spaces::TEMPLATES,
+        sqlite::TEMPLATES,
+        store::TEMPLATES,
+        tools::TEMPLATES,
+        versions::TEMPLATES,
+    ];
+    own.into_iter().flatten().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_message_is_there_in_both_languages() {
+        haft_core::message::check_templates(&super::all_templates()).expect("complete messages");
+    }
+}

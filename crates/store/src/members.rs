@@ -1,0 +1,110 @@
+//! Who is a member of which space, and as what. A space never loses its last admin.
+
+use haft_core::space::{Member, Role};
+use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
+
+use crate::db::{Tx, args};
+use crate::feed::identity;
+use crate::page::Page;
+use crate::row::Row;
+use crate::{Store, failure};
+
+haft_core::templates! {
+    LAST_ADMIN = "store.lastAdmin",
+        "this is the only admin of the space; make somebody else an admin first",
+        "这是该空间唯一的管理员；请先指定另一位管理员";
+}
+
+fn member(row: &Row) -> Result<Member, CallError> {
+    Ok(Member { user_id: row.id(0)?, name: row.text(1)?, role: row.word(2)? })
+}
+
+const ROLE: &str = "SELECT role FROM members WHERE space_id = $1 AND user_id = $2";
+
+impl Store {
+    pub async fn role_of(&self, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
+        self.db().row(ROLE, args![space, user]).await?.map(|row| row.word(0)).transpose()
+    }
+
+    /// The personal space of a user, and the role there.
+    pub async fn personal_space(&self, user: UserId) -> Result<Option<(SpaceId, Role)>, CallError> {
+        let row = self.db().row(
+            "SELECT s.id, m.role FROM members m JOIN spaces s ON s.id = m.space_id
+             WHERE m.user_id = $1 AND s.is_personal = 1",
+            args![user],
+        );
+        row.await?.map(|row| Ok((row.id(0)?, row.word(1)?))).transpose()
+    }
+
+    pub async fn list_members(
+        &self,
+        space: SpaceId,
+        page: &Page,
+    ) -> Result<(Vec<Member>, Option<String>), CallError> {
+        let (name, id) = page.after()?;
+        let rows = self.db().rows(
+            "SELECT u.id, u.name, m.role FROM members m JOIN users u ON u.id = m.user_id
+             WHERE m.space_id = $1 AND (u.name, u.id) > ($2, $3) ORDER BY u.name, u.id LIMIT $4",
+            args![space, name, id, page.rows()],
+        );
+        let members: Result<Vec<Member>, CallError> = rows.await?.iter().map(member).collect();
+        Ok(page.cut(members?, |member| (member.name.as_str(), member.user_id.to_string())))
+    }
+
+    /// Makes a user a member, or gives a member another role.
+    pub async fn put_member(&self, space: SpaceId, user: UserId, role: Role) -> Result<(), CallError> {
+        let mut change = self.change(identity()).await?;
+        change.touches(space).await?;
+        if change.tx.row("SELECT id FROM spaces WHERE id = $1", args![space]).await?.is_none() {
+            return Err(failure::not_found(&failure::SPACE, space));
+        }
+        if change.tx.row("SELECT id FROM users WHERE id = $1", args![user]).await?.is_none() {
+            return Err(failure::not_found(&failure::USER, user));
+        }
+        if role != Role::Admin {
+            check_not_last_admin(&mut change.tx, space, user).await?;
+        }
+        put(&mut change.tx, space, user, role).await?;
+        change.commit().await
+    }
+
+    pub async fn remove_member(&self, space: SpaceId, user: UserId) -> Result<(), CallError> {
+        let mut change = self.change(identity()).await?;
+        change.touches(space).await?;
+        check_not_last_admin(&mut change.tx, space, user).await?;
+        let sql = "DELETE FROM members WHERE space_id = $1 AND user_id = $2";
+        if change.tx.run(sql, args![space, user]).await? == 0 {
+            return Err(failure::not_found(&failure::MEMBER, user));
+        }
+        change.commit().await
+    }
+}
+
+pub(crate) async fn role(tx: &mut Tx, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
+    tx.row(ROLE, args![space, user]).await?.map(|row| row.word(0)).transpose()
+}
+
+pub(crate) async fn put(tx: &mut Tx, space: SpaceId, user: UserId, role: Role) -> Result<(), CallError> {
+    let kept = tx.run(
+        "INSERT INTO members (space_id, user_id, role) VALUES ($1, $2, $3)
+         ON CONFLICT (space_id, user_id) DO UPDATE SET role = excluded.role",
+        args![space, user, role.as_str()],
+    );
+    kept.await.map(drop)
+}
+
+/// Refuses when nobody but this user, active, is an admin of the space.
+async fn check_not_last_admin(tx: &mut Tx, space: SpaceId, user: UserId) -> Result<(), CallError> {
+    if role(tx, space, user).await? != Some(Role::Admin) {
+        return Ok(());
+    }
+    let others = tx.row(
+        "SELECT COUNT(*) FROM members m JOIN users u ON u.id = m.user_id
+         WHERE m.space_id = $1 AND m.user_id <> $2 AND m.role = 'admin' AND u.is_active = 1",
+        args![space, user],
+    );
+    match others.await?.ok_or_else(|| failure::unreadable("no count"))?.number(0)? {
+        0 => Err(CallError::new(ErrorKind::Conflict, Message::new(&LAST_ADMIN))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,131 @@
+//! Model providers of a space. Their keys are secrets, of which only the names are here.
+
+use haft_core::id::ProviderId;
+use haft_core::provider::{Provider, ProviderSpec};
+use haft_core::{CallError, SpaceId};
+use uuid::Uuid;
+
+use crate::agents::by_id;
+use crate::db::{Tx, args};
+use crate::page::Page;
+use crate::row::Row;
+use crate::store::now;
+use crate::{Store, failure, name};
+
+/// The order of columns here is that of every statement below.
+fn provider(row: &Row) -> Result<Provider, CallError> {
+    Ok(Provider {
+        id: row.id(0)?,
+        space_id: row.id(1)?,
+        spec: row.json(2)?,
+        version: row.number(3)?,
+        created_at: row.time(4)?,
+        updated_at: row.time(5)?,
+    })
+}
+
+const BY_ID: &str = "SELECT id, space_id, doc, version, created_at, updated_at
+                     FROM providers WHERE space_id = $1 AND id = $2";
+
+impl Store {
+    pub async fn create_provider(&self, space: SpaceId, spec: ProviderSpec) -> Result<Provider, CallError> {
+        name::check(&spec.name)?;
+        let now = now();
+        let id = ProviderId::from(Uuid::now_v7());
+        let provider = Provider { id, space_id: space, spec, version: 1, created_at: now, updated_at: now };
+        let mut change = self.change(space).await?;
+        check_name(&mut change.tx, &provider).await?;
+        let added = change.tx.run(
+            "INSERT INTO providers (id, space_id, name, doc, version, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, 1, $5, $5)",
+            args![id, space, &provider.spec.name, doc(&provider.spec)?, now],
+        );
+        added.await?;
+        change.commit().await?;
+        Ok(provider)
+    }
+
+    /// The provider of that id or name.
+    pub async fn get_provider(
+        &self,
+        space: SpaceId,
+        id_or_name: &str,
+    ) -> Result<Option<Provider>, CallError> {
+        let row = self.db().row(
+            "SELECT id, space_id, doc, version, created_at, updated_at
+             FROM providers WHERE space_id = $1 AND (id = $2 OR name = $3)",
+            args![space, by_id(id_or_name), id_or_name],
+        );
+        row.await?.map(|row| provider(&row)).transpose()
+    }
+
+    pub async fn list_providers(
+        &self,
+        space: SpaceId,
+        page: &Page,
+    ) -> Result<(Vec<Provider>, Option<String>), CallError> {
+        let (name, id) = page.after()?;
+        let rows = self.db().rows(
+            "SELECT id, space_id, doc, version, created_at, updated_at FROM providers
+             WHERE space_id = $1 AND (name, id) > ($2, $3) ORDER BY name, id LIMIT $4",
+            args![space, name, id, page.rows()],
+        );
+        let providers: Result<Vec<Provider>, CallError> = rows.await?.iter().map(provider).collect();
+        Ok(page.cut(providers?, |provider| (provider.spec.name.as_str(), provider.id.to_string())))
+    }
+
+    pub async fn put_provider(
+        &self,
+        space: SpaceId,
+        id: ProviderId,
+        spec: ProviderSpec,
+        expected: u64,
+    ) -> Result<Provider, CallError> {
+        name::check(&spec.name)?;
+        let mut change = self.change(space).await?;
+        let before = get(&mut change.tx, space, id).await?;
+        failure::check_version(&before.spec.name, before.version, expected)?;
+        let after = Provider { spec, version: before.version + 1, updated_at: now(), ..before };
+        check_name(&mut change.tx, &after).await?;
+        let kept = change.tx.run(
+            "UPDATE providers SET name = $3, doc = $4, version = $5, updated_at = $6
+             WHERE space_id = $1 AND id = $2",
+            args![space, id, &after.spec.name, doc(&after.spec)?, after.version, after.updated_at],
+        );
+        kept.await?;
+        change.commit().await?;
+        Ok(after)
+    }
+
+    pub async fn delete_provider(
+        &self,
+        space: SpaceId,
+        id: ProviderId,
+        expected: Option<u64>,
+    ) -> Result<(), CallError> {
+        let mut change = self.change(space).await?;
+        let before = get(&mut change.tx, space, id).await?;
+        if let Some(expected) = expected {
+            failure::check_version(&before.spec.name, before.version, expected)?;
+        }
+        change.tx.run("DELETE FROM providers WHERE space_id = $1 AND id = $2", args![space, id]).await?;
+        change.commit().await
+    }
+}
+
+async fn get(tx: &mut Tx, space: SpaceId, id: ProviderId) -> Result<Provider, CallError> {
+    let row = tx.row(BY_ID, args![space, id]).await?;
+    provider(&row.ok_or_else(|| failure::not_found(&failure::PROVIDER, id))?)
+}
+
+async fn check_name(tx: &mut Tx, provider: &Provider) -> Result<(), CallError> {
+    let sql = "SELECT id FROM providers WHERE space_id = $1 AND name = $2 AND id <> $3";
+    match tx.row(sql, args![provider.space_id, &provider.spec.name, provider.id]).await? {
+        Some(_) => Err(failure::taken(&provider.spec.name)),
+        None => Ok(()),
+    }
+}
+
+fn doc(spec: &ProviderSpec) -> Result<String, CallError> {
+    serde_json::to_string(spec).map_err(failure::unreadable)
+}

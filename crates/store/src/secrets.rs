@@ -1,0 +1,183 @@
+//! Secrets: encrypted at rest, listed by name, and revealed to the engine alone.
+
+use haft_core::{CallError, SpaceId, UserId};
+use jiff::Timestamp;
+use secrecy::SecretString;
+use serde::Serialize;
+
+use crate::crypt::{self, Sealed};
+use crate::db::{Tx, args};
+use crate::page::Page;
+use crate::row::Row;
+use crate::store::now;
+use crate::{Store, failure, name};
+
+/// So many are encrypted anew in one transaction.
+const BATCH: u64 = 100;
+
+/// Whose secret it is, within a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SecretOwnerId {
+    /// `secret://NAME`
+    Space,
+    /// `secret://me/NAME`, of one user.
+    User(UserId),
+}
+
+impl SecretOwnerId {
+    fn column(self) -> String {
+        match self {
+            Self::Space => String::new(),
+            Self::User(user) => user.to_string(),
+        }
+    }
+
+    fn read(row: &Row, column: usize) -> Result<Self, CallError> {
+        match row.text(column)?.as_str() {
+            "" => Ok(Self::Space),
+            user => Ok(Self::User(user.parse::<UserId>().map_err(failure::unreadable)?)),
+        }
+    }
+}
+
+/// That there is a secret; never its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretInfo {
+    pub name: String,
+    pub owner: SecretOwnerId,
+    pub updated_at: Timestamp,
+}
+
+fn info(row: &Row) -> Result<SecretInfo, CallError> {
+    Ok(SecretInfo { name: row.text(0)?, owner: SecretOwnerId::read(row, 1)?, updated_at: row.time(2)? })
+}
+
+/// Keeps a value within a transaction; the same name again replaces it.
+pub(crate) async fn put(
+    store: &Store,
+    tx: &mut Tx,
+    (space, owner, name): (SpaceId, SecretOwnerId, &str),
+    value: &SecretString,
+    by: Option<UserId>,
+) -> Result<(), CallError> {
+    name::check_secret(name)?;
+    let owner = owner.column();
+    let sealed = crypt::seal(store.keys(), &[&space.to_string(), &owner, name], value)?;
+    let kept = tx.run(
+        "INSERT INTO secrets (space_id, owner, name, key_id, value, updated_at, updated_by)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (space_id, owner, name) DO UPDATE SET key_id = excluded.key_id,
+             value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by",
+        args![space, owner, name, sealed.key_id, sealed.blob, now(), by],
+    );
+    kept.await.map(drop)
+}
+
+impl Store {
+    /// Keeps a value under a name; the same name again replaces it.
+    pub async fn put_secret(
+        &self,
+        space: SpaceId,
+        owner: SecretOwnerId,
+        name: &str,
+        value: &SecretString,
+        by: Option<UserId>,
+    ) -> Result<(), CallError> {
+        let mut change = self.change(space).await?;
+        put(self, &mut change.tx, (space, owner, name), value, by).await?;
+        change.commit().await
+    }
+
+    pub async fn delete_secret(
+        &self,
+        space: SpaceId,
+        owner: SecretOwnerId,
+        name: &str,
+    ) -> Result<(), CallError> {
+        let mut change = self.change(space).await?;
+        let sql = "DELETE FROM secrets WHERE space_id = $1 AND owner = $2 AND name = $3";
+        if change.tx.run(sql, args![space, owner.column(), name]).await? == 0 {
+            return Err(failure::not_found(&failure::SECRET, name));
+        }
+        change.commit().await
+    }
+
+    /// The names of the space's secrets, or of one user's in it.
+    pub async fn list_secrets(
+        &self,
+        space: SpaceId,
+        owner: SecretOwnerId,
+        page: &Page,
+    ) -> Result<(Vec<SecretInfo>, Option<String>), CallError> {
+        let (after, _) = page.after()?;
+        let rows = self.db().rows(
+            "SELECT name, owner, updated_at FROM secrets
+             WHERE space_id = $1 AND owner = $2 AND name > $3 ORDER BY name LIMIT $4",
+            args![space, owner.column(), after, page.rows()],
+        );
+        let secrets: Result<Vec<SecretInfo>, CallError> = rows.await?.iter().map(info).collect();
+        Ok(page.cut(secrets?, |secret| (secret.name.as_str(), String::new())))
+    }
+
+    /// Whether there is a secret; never its value.
+    pub async fn get_secret_info(
+        &self,
+        space: SpaceId,
+        owner: SecretOwnerId,
+        name: &str,
+    ) -> Result<Option<SecretInfo>, CallError> {
+        let row = self.db().row(
+            "SELECT name, owner, updated_at FROM secrets WHERE space_id = $1 AND owner = $2 AND name = $3",
+            args![space, owner.column(), name],
+        );
+        row.await?.map(|row| info(&row)).transpose()
+    }
+
+    /// The value of a secret; nothing when there is none.
+    pub async fn reveal(
+        &self,
+        space: SpaceId,
+        owner: SecretOwnerId,
+        name: &str,
+    ) -> Result<Option<SecretString>, CallError> {
+        let owner = owner.column();
+        let row = self.db().row(
+            "SELECT key_id, value FROM secrets WHERE space_id = $1 AND owner = $2 AND name = $3",
+            args![space, &owner, name],
+        );
+        let Some(row) = row.await? else { return Ok(None) };
+        let sealed = Sealed { key_id: row.text(0)?, blob: row.bytes(1)? };
+        crypt::open(self.keys(), &[space.to_string().as_str(), owner.as_str(), name], &sealed).map(Some)
+    }
+
+    /// Encrypts whatever is under an older key under the current one, and says how many that were.
+    /// Interrupted, it goes on where it was when it is called again.
+    pub async fn rotate_keys(&self) -> Result<u64, CallError> {
+        let mut moved = 0;
+        loop {
+            let rows = self.db().rows(
+                "SELECT space_id, owner, name, key_id, value FROM secrets
+                 WHERE key_id <> $1 ORDER BY space_id, owner, name LIMIT $2",
+                args![self.keys().current.id(), BATCH],
+            );
+            let rows = rows.await?;
+            if rows.is_empty() {
+                return Ok(moved);
+            }
+            let mut tx = self.db().begin().await?;
+            for row in rows {
+                let (space, owner, name) = (row.text(0)?, row.text(1)?, row.text(2)?);
+                let place = [space.as_str(), owner.as_str(), name.as_str()];
+                let old = Sealed { key_id: row.text(3)?, blob: row.bytes(4)? };
+                let new = crypt::seal(self.keys(), &place, &crypt::open(self.keys(), &place, &old)?)?;
+                // One that was changed meanwhile is under the current key already.
+                let sql = "UPDATE secrets SET key_id = $4, value = $5
+                           WHERE space_id = $1 AND owner = $2 AND name = $3 AND value = $6";
+                moved += tx.run(sql, args![space, owner, name, new.key_id, new.blob, old.blob]).await?;
+            }
+            tx.commit().await?;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Console sessions and one-time login links, each known by the hash of its value.
+
+use std::time::Duration;
+
+use haft_core::user::User;
+use haft_core::{CallError, UserId};
+use jiff::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::Store;
+use crate::credential::{self, CredentialHash};
+use crate::db::args;
+use crate::feed::identity;
+use crate::store::now;
+use crate::users::user;
+
+impl Store {
+    /// Begins a session, and gives the value for its cookie.
+    pub async fn create_session(&self, user: UserId, lifetime: Duration) -> Result<SecretString, CallError> {
+        let sql = "INSERT INTO sessions (hash, user_id, expires_at) VALUES ($1, $2, $3)";
+        self.keep_credential(sql, user, lifetime).await
+    }
+
+    /// Whose session it is and when it ends; nothing when it ended, or its user is inactive.
+    pub async fn find_session(&self, hash: &CredentialHash) -> Result<Option<(User, Timestamp)>, CallError> {
+        let row = self.db().row(
+            "SELECT u.id, u.name, u.is_admin, u.is_active, u.created_at, s.expires_at
+             FROM sessions s JOIN users u ON u.id = s.user_id
+             WHERE s.hash = $1 AND s.expires_at > $2 AND u.is_active = 1",
+            args![hash.to_vec(), now()],
+        );
+        row.await?.map(|row| Ok((user(&row, 0)?, row.time(5)?))).transpose()
+    }
+
+    /// Ends a session; one that is not there has ended already.
+    pub async fn delete_session(&self, hash: &CredentialHash) -> Result<(), CallError> {
+        let mut change = self.change(identity()).await?;
+        if change.tx.run("DELETE FROM sessions WHERE hash = $1", args![hash.to_vec()]).await? == 0 {
+            return Ok(());
+        }
+        change.commit().await
+    }
+
+    /// Clears away sessions and login links that have ended, and says how many.
+    pub async fn delete_expired(&self) -> Result<u64, CallError> {
+        let now = now();
+        let mut tx = self.db().begin().await?;
+        let sessions = tx.run("DELETE FROM sessions WHERE expires_at <= $1", args![now]).await?;
+        let links = tx.run("DELETE FROM login_links WHERE expires_at <= $1", args![now]).await?;
+        tx.commit().await?;
+        Ok(sessions + links)
+    }
+
+    /// Makes a link that lets a user in once, and gives the value for its URL.
+    pub async fn create_login_link(
+        &self,
+        user: UserId,
+        lifetime: Duration,
+    ) -> Result<SecretString, CallError> {
+        let sql = "INSERT INTO login_links (hash, user_id, expires_at) VALUES ($1, $2, $3)";
+        self.keep_credential(sql, user, lifetime).await
+    }
+
+    /// Uses up a login link. The second to come gets nothing.
+    pub async fn take_login_link(&self, hash: &CredentialHash) -> Result<Option<User>, CallError> {
+        let mut tx = self.db().begin().await?;
+        let taken = tx.row(
+            "DELETE FROM login_links WHERE hash = $1 RETURNING user_id, expires_at",
+            args![hash.to_vec()],
+        );
+        let Some(taken) = taken.await? else { return Ok(None) };
+        let (id, expires) = (taken.id::<UserId>(0)?, taken.time(1)?);
+        let row = tx.row(
+            "SELECT id, name, is_admin, is_active, created_at FROM users WHERE id = $1 AND is_active = 1",
+            args![id],
+        );
+        let user = row.await?.map(|row| user(&row, 0)).transpose()?;
+        tx.commit().await?;
+        Ok(user.filter(|_| expires > now()))
+    }
+
+    async fn keep_credential(
+        &self,
+        sql: &'static str,
+        user: UserId,
+        lifetime: Duration,
+    ) -> Result<SecretString, CallError> {
+        let value = credential::make("")?;
+        let hash = CredentialHash::of(value.expose_secret());
+        let expires = now().saturating_add(lifetime).unwrap_or(Timestamp::MAX);
+        let mut tx = self.db().begin().await?;
+        tx.run(sql, args![hash.to_vec(), user, expires]).await?;
+        tx.commit().await?;
+        Ok(value)
+    }
+}

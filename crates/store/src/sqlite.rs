@@ -1,0 +1,133 @@
+//! The embedded database: a file in the data directory, one writer, a few readers, and a lock on the directory.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::ErrorKind as IoErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::time::Duration;
+
+use haft_core::{CallError, ErrorKind, Message};
+use sqlx::Connection as _;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+
+use crate::failure;
+
+haft_core::templates! {
+    LOCKED = "store.directoryLocked",
+        "the data directory {directory} is in use by another Haft; stop that one, or give this one a directory of its own",
+        "数据目录 {directory} 正被另一个 Haft 使用；请先停止它，或为当前实例指定其他目录";
+    NO_DIRECTORY = "store.directory",
+        "the data directory {directory} cannot be used",
+        "数据目录 {directory} 无法使用";
+    BACKUP_EXISTS = "store.backupExists",
+        "{path} exists already; a backup never overwrites a file",
+        "{path} 已存在；备份不会覆盖已有文件";
+    NO_BACKUP = "store.backup",
+        "no backup can be written to {path}",
+        "无法将备份写入 {path}";
+}
+
+const DATABASE: &str = "haft.db";
+const LOCK: &str = "haft.lock";
+const READERS: u32 = 4;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) struct SqliteDb {
+    pub(crate) writer: SqlitePool,
+    pub(crate) readers: SqlitePool,
+    /// Held for as long as anybody may write; in memory there is nothing to hold.
+    _lock: Option<File>,
+}
+
+impl SqliteDb {
+    pub(crate) async fn open(directory: &Path) -> Result<Self, CallError> {
+        let lock = lock(directory)?;
+        let options = SqliteConnectOptions::new()
+            .filename(directory.join(DATABASE))
+            .foreign_keys(true)
+            .busy_timeout(PATIENCE);
+        let writing = options
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Normal);
+        let pool = |connections| {
+            SqlitePoolOptions::new()
+                .max_connections(connections)
+                .acquire_timeout(PATIENCE)
+                .idle_timeout(None::<Duration>)
+                .max_lifetime(None::<Duration>)
+        };
+        // A full disk may end a transaction without the driver noticing; such a connection is not used again.
+        let writer = pool(1).after_release(|connection, _| {
+            Box::pin(async move {
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        });
+        Ok(Self {
+            writer: writer.connect_with(writing).await.map_err(failure::of)?,
+            readers: pool(READERS).connect_with(options.read_only(true)).await.map_err(failure::of)?,
+            _lock: Some(lock),
+        })
+    }
+
+    /// A database on the one connection that it lives with.
+    pub(crate) async fn in_memory() -> Result<Self, CallError> {
+        let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(PATIENCE)
+            .idle_timeout(None::<Duration>)
+            .max_lifetime(None::<Duration>);
+        let only = pool.connect_with(options).await.map_err(failure::of)?;
+        Ok(Self { writer: only.clone(), readers: only, _lock: None })
+    }
+
+    /// Copies the database as it is at this moment into a new file, while others go on writing.
+    pub(crate) async fn vacuum_into(&self, path: &Path) -> Result<(), CallError> {
+        let failed = |message, cause: String| {
+            let message = Message::new(message).with("path", path.display());
+            CallError::new(ErrorKind::Conflict, message).caused_by(cause)
+        };
+        let Some(target) = path.to_str() else {
+            return Err(failed(&NO_BACKUP, "the path is not UTF-8".to_owned()));
+        };
+        // SQLite fills an empty file, which keeps the mode it was made with.
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        match made {
+            Ok(_) => {}
+            Err(error) if error.kind() == IoErrorKind::AlreadyExists => {
+                return Err(failed(&BACKUP_EXISTS, error.to_string()));
+            }
+            Err(error) => return Err(failed(&NO_BACKUP, error.to_string())),
+        }
+        let copied = sqlx::query("VACUUM INTO $1").bind(target.to_owned()).execute(&self.readers).await;
+        copied.map(drop).map_err(failure::of)
+    }
+}
+
+fn lock(directory: &Path) -> Result<File, CallError> {
+    let unusable = |error: std::io::Error| {
+        let message = Message::new(&NO_DIRECTORY).with("directory", directory.display());
+        CallError::new(ErrorKind::Internal, message).caused_by(error.to_string())
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(unusable)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(directory.join(LOCK))
+        .map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::Error(error)) => Err(unusable(error)),
+        Err(TryLockError::WouldBlock) => {
+            let message = Message::new(&LOCKED).with("directory", directory.display());
+            Err(CallError::new(ErrorKind::Unavailable, message))
+        }
+    }
+}

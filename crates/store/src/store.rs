@@ -1,0 +1,115 @@
+//! The store itself: opening and closing it. What it keeps has a file per noun.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_core::{CallError, ErrorKind, Message};
+use jiff::Timestamp;
+use secrecy::SecretString;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::db::Db;
+use crate::keys::MasterKeys;
+use crate::postgres::{self, PostgresDb};
+use crate::sqlite::SqliteDb;
+use crate::{feed, migrate};
+
+haft_core::templates! {
+    ONLY_SQLITE = "store.onlySqlite",
+        "a backup into a file is for SQLite; use pg_dump for PostgreSQL",
+        "备份到文件仅适用于 SQLite；PostgreSQL 请使用 pg_dump";
+}
+
+/// Where things are kept.
+#[derive(Debug, Clone)]
+pub enum Database {
+    /// A data directory of this process alone.
+    Sqlite(PathBuf),
+    /// The URL of a database that processes share.
+    Postgres(SecretString),
+    /// Gone with the process.
+    Memory,
+}
+
+/// Passwords are hashed so many at a time, since each takes 19 MB.
+const HASHING_AT_ONCE: usize = 4;
+
+/// All that Haft keeps. Cheap to clone; clones share their connections.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    keys: MasterKeys,
+    changed: watch::Sender<u64>,
+    hashing: Semaphore,
+    /// Ended when the last clone goes.
+    _listening: JoinSet<()>,
+}
+
+impl Store {
+    /// Opens what is there, or makes it, and brings it up to date.
+    pub async fn open(database: &Database, keys: MasterKeys) -> Result<Self, CallError> {
+        let db = match database {
+            Database::Sqlite(directory) => Db::Sqlite(SqliteDb::open(directory).await?),
+            Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
+            Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),
+        };
+        migrate::migrate(&db).await?;
+        let changed = watch::Sender::new(feed::current(&db).await?);
+        let mut listening = JoinSet::new();
+        if let Db::Postgres(db) = &db {
+            listening.spawn(postgres::listen(db.pool.clone(), changed.clone()));
+        }
+        let hashing = Semaphore::new(HASHING_AT_ONCE);
+        Ok(Self(Arc::new(Inner { db, keys, changed, hashing, _listening: listening })))
+    }
+
+    /// Whether the database answers.
+    pub async fn check(&self) -> Result<(), CallError> {
+        self.current_revision().await.map(drop)
+    }
+
+    /// Lets go of the connections; whatever is asked afterwards is `Unavailable`.
+    pub async fn close(&self) {
+        self.0.db.close().await;
+    }
+
+    /// Copies a SQLite database as it is at this moment into a new file.
+    pub async fn vacuum_into(&self, path: &Path) -> Result<(), CallError> {
+        match &self.0.db {
+            Db::Sqlite(db) => db.vacuum_into(path).await,
+            Db::Postgres(_) => Err(CallError::new(ErrorKind::BadRequest, Message::new(&ONLY_SQLITE))),
+        }
+    }
+
+    pub(crate) fn db(&self) -> &Db {
+        &self.0.db
+    }
+
+    pub(crate) fn keys(&self) -> &MasterKeys {
+        &self.0.keys
+    }
+
+    pub(crate) fn known_revision(&self) -> &watch::Sender<u64> {
+        &self.0.changed
+    }
+
+    pub(crate) fn hashing(&self) -> &Semaphore {
+        &self.0.hashing
+    }
+}
+
+/// Whether something goes although it is still of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    No,
+    Yes,
+}
+
+/// Now, to the millisecond: what every client can hold and give back unchanged.
+pub(crate) fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}

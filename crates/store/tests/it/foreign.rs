@@ -1,0 +1,130 @@
+//! A space sees nothing of another: every method that takes a space is asked with the wrong one.
+
+use haft_core::agent::AgentSpec;
+use haft_core::user::Scope;
+use haft_core::{CallError, ErrorKind};
+use haft_store::{AgentFilter, Force, SecretOwnerId, VersionState};
+use secrecy::SecretString;
+
+use crate::support::{all, both, next, provider, put_tool, user};
+
+/// What somebody in the wrong space got to see.
+fn seen<T>(answer: Result<T, CallError>, is_nothing: impl FnOnce(&T) -> bool) -> bool {
+    match answer {
+        Ok(answer) => !is_nothing(&answer),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
+#[tokio::test]
+async fn a_foreign_space_sees_nothing() {
+    both(async |place| {
+        let store = place.open().await;
+        let ((ada, home), (bob, away)) = (user(&store, "ada").await, user(&store, "bob").await);
+        let space = SecretOwnerId::Space;
+        let tool = put_tool(&store, home.id, "weather").await;
+        let held = next(&tool, "Held.", VersionState::Held);
+        store.put_tools(home.id, vec![held], &[], None).await.expect("a held version");
+        let agent = store.create_agent(home.id, None, AgentSpec::new("clerk")).await.expect("an agent");
+        let provider_of = store.create_provider(home.id, provider("openai")).await.expect("a provider");
+        let value = SecretString::from("a value");
+        store.put_secret(home.id, space, "KEY", &value, None).await.expect("a secret");
+        let (token, _) =
+            store.create_token(home.id, ada.id, "laptop", Scope::Read, None).await.expect("a token");
+        let before = store.tools_since(home.id, 0).await.expect("the tools");
+
+        let put = next(&tool, "Mine now.", VersionState::Live);
+        let id = agent.id.to_string();
+        let rows = [
+            ("role_of", seen(store.role_of(away.id, ada.id).await, Option::is_none)),
+            (
+                "list_members",
+                seen(store.list_members(away.id, &all()).await, |(members, _)| {
+                    members.iter().all(|member| member.user_id == bob.id)
+                }),
+            ),
+            ("remove_member", seen(store.remove_member(away.id, ada.id).await, |()| false)),
+            ("create_token", {
+                let made = store.create_token(away.id, ada.id, "t", Scope::Read, None).await;
+                seen(made, |_| false)
+            }),
+            ("get_token", seen(store.get_token(away.id, token.id).await, Option::is_none)),
+            ("list_tokens", {
+                let listed = store.list_tokens(away.id, ada.id, &all()).await;
+                seen(listed, |(tokens, _)| tokens.is_empty())
+            }),
+            ("touch_token", seen(store.touch_token(away.id, token.id).await, |()| true)),
+            ("delete_token", seen(store.delete_token(away.id, token.id).await, |()| false)),
+            ("reveal", seen(store.reveal(away.id, space, "KEY").await, Option::is_none)),
+            ("list_secrets", {
+                let listed = store.list_secrets(away.id, space, &all()).await;
+                seen(listed, |(secrets, _)| secrets.is_empty())
+            }),
+            ("delete_secret", seen(store.delete_secret(away.id, space, "KEY").await, |()| false)),
+            ("list_tools", seen(store.list_tools(away.id).await, Vec::is_empty)),
+            ("tools_since", { seen(store.tools_since(away.id, 0).await, |since| since.live.is_empty()) }),
+            ("get_tool", seen(store.get_tool(away.id, &tool.id).await, Option::is_none)),
+            ("put_tools", seen(store.put_tools(away.id, vec![put], &[], None).await, |_| false)),
+            ("versions", seen(store.versions(away.id, &tool.id).await, Vec::is_empty)),
+            ("get_version", seen(store.get_version(away.id, &tool.id, 1).await, Option::is_none)),
+            ("make_live", seen(store.make_live(away.id, &tool.id, 2, 1).await, |_| false)),
+            ("roll_back", { seen(store.roll_back(away.id, &tool.id, 1, 1, "", None).await, |_| false) }),
+            ("delete_tool", {
+                seen(store.delete_tool(away.id, &tool.id, None, Force::Yes).await, |()| false)
+            }),
+            ("get_agent by id", seen(store.get_agent(away.id, &id).await, Option::is_none)),
+            ("get_agent by name", seen(store.get_agent(away.id, "clerk").await, Option::is_none)),
+            ("list_agents", {
+                let listed = store.list_agents(away.id, &AgentFilter::default(), &all()).await;
+                seen(listed, |(agents, _)| agents.is_empty())
+            }),
+            ("put_agent", {
+                let put = store.put_agent(away.id, agent.id, AgentSpec::new("mine"), 1).await;
+                seen(put, |_| false)
+            }),
+            ("delete_agent", seen(store.delete_agent(away.id, agent.id, None).await, |()| false)),
+            ("get_provider", seen(store.get_provider(away.id, "openai").await, Option::is_none)),
+            ("list_providers", {
+                let listed = store.list_providers(away.id, &all()).await;
+                seen(listed, |(providers, _)| providers.is_empty())
+            }),
+            ("put_provider", {
+                let put = store.put_provider(away.id, provider_of.id, provider("mine"), 1).await;
+                seen(put, |_| false)
+            }),
+            ("delete_provider", {
+                seen(store.delete_provider(away.id, provider_of.id, None).await, |()| false)
+            }),
+        ];
+        for (method, saw_something) in rows {
+            assert!(!saw_something, "{method} reaches into another space");
+        }
+
+        // And nothing was changed by any of it.
+        let after = store.tools_since(home.id, 0).await.expect("the tools");
+        assert_eq!((after.live, after.changed), (before.live, before.changed));
+        let kept = store.get_agent(home.id, "clerk").await.expect("found");
+        assert_eq!(kept, Some(agent));
+        assert_eq!(store.get_provider(home.id, "openai").await.expect("found"), Some(provider_of));
+        assert_eq!(store.get_token(home.id, token.id).await.expect("found"), Some(token));
+        assert!(store.reveal(home.id, space, "KEY").await.expect("an answer").is_some());
+        let (spaces, _) = store.list_spaces(bob.id, &all()).await.expect("a list");
+        assert!(spaces.iter().all(|(space, _)| space.id == away.id));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_spaces_may_use_the_same_names() {
+    both(async |place| {
+        let store = place.open().await;
+        let ((_, home), (_, away)) = (user(&store, "ada").await, user(&store, "bob").await);
+        for space in [home.id, away.id] {
+            put_tool(&store, space, "weather").await;
+            store.create_agent(space, None, AgentSpec::new("clerk")).await.expect("an agent");
+            store.create_provider(space, provider("openai")).await.expect("a provider");
+        }
+        assert_eq!(store.list_tools(home.id).await.expect("a list").len(), 1);
+    })
+    .await;
+}

@@ -1,0 +1,12 @@
+//! The store, from outside. Every test runs on SQLite, and on PostgreSQL where `HAFT_TEST_POSTGRES` says where.
+#![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
+
+mod agents;
+mod feed;
+mod foreign;
+mod identity;
+mod opening;
+mod people;
+mod secrets;
+mod support;
+mod tools;

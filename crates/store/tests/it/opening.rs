@@ -1,0 +1,111 @@
+//! Opening and closing: migrations, the lock on the directory, a database that is away, backups.
+
+use std::time::Duration;
+
+use haft_core::{ErrorKind, Locale};
+use haft_store::{Database, Store};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Executor as _};
+
+use crate::support::{KEY, Place, both, keys, kind, put_tool, user};
+
+#[tokio::test]
+async fn whatever_was_kept_is_there_after_the_next_start() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, home) = user(&store, "ada").await;
+        let tool = put_tool(&store, home.id, "weather").await;
+        let revision = store.current_revision().await.expect("a revision");
+        drop(store);
+
+        let store = place.open().await;
+        assert_eq!(store.get_user(ada.id).await.expect("found"), Some(ada));
+        assert_eq!(store.get_tool(home.id, &tool.id).await.expect("found"), Some(tool));
+        assert_eq!(store.current_revision().await.expect("a revision"), revision);
+        assert_eq!(*store.changed().borrow(), revision);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused() {
+    both(async |place| {
+        drop(place.open().await);
+        drop(place.open().await);
+        place.raw("INSERT INTO schema_version (version) VALUES (1000)").await;
+        let refused = Store::open(&place.database, keys(&[KEY])).await.err().expect("refused");
+        assert_eq!(refused.kind(), ErrorKind::Internal);
+        assert!(refused.message().render(Locale::En).contains("1000"), "{refused}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_process_holds_the_directory() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    let refused = Store::open(&place.database, keys(&[KEY])).await.err().expect("refused");
+    assert_eq!(refused.kind(), ErrorKind::Unavailable);
+    let directory = place.directory().expect("a directory").display().to_string();
+    assert!(refused.message().render(Locale::En).contains(&directory), "{refused}");
+    drop(store);
+    place.open().await.check().await.expect("free again");
+}
+
+#[tokio::test]
+async fn a_locked_database_is_unavailable_until_it_is_not() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    let (ada, _) = user(&store, "ada").await;
+    let Database::Sqlite(directory) = &place.database else { panic!("a directory") };
+    let options = SqliteConnectOptions::new().filename(directory.join("haft.db"));
+    let mut other = options.connect().await.expect("SQLite");
+    other.execute("BEGIN IMMEDIATE").await.expect("a lock");
+
+    let refused = store.create_space("team", ada.id).await.expect_err("refused");
+    assert_eq!(refused.kind(), ErrorKind::Unavailable);
+    assert_eq!(refused.pause_asked_for(), Some(Duration::from_secs(1)));
+    store.get_user(ada.id).await.expect("reading goes on").expect("ada");
+
+    other.execute("ROLLBACK").await.expect("unlocked");
+    store.create_space("team", ada.id).await.expect("without a restart");
+}
+
+#[tokio::test]
+async fn a_closed_store_is_unavailable() {
+    both(async |place| {
+        let store = place.open().await;
+        store.check().await.expect("alive");
+        store.close().await;
+        assert_eq!(kind(store.check().await), ErrorKind::Unavailable);
+        assert_eq!(kind(store.create_user("ada", None, false).await), ErrorKind::Unavailable);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unavailable() {
+    let nowhere = Database::Postgres("postgres://haft@127.0.0.1:1/haft".into());
+    let refused = Store::open(&nowhere, keys(&[KEY])).await.err().expect("refused");
+    assert_eq!(refused.kind(), ErrorKind::Unavailable);
+    let no_url = Database::Postgres("nonsense".into());
+    assert_eq!(kind(Store::open(&no_url, keys(&[KEY])).await), ErrorKind::Validation);
+}
+
+#[tokio::test]
+async fn a_backup_is_a_store_of_its_own() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    let (ada, _) = user(&store, "ada").await;
+    let copy = Place::sqlite();
+    let directory = copy.directory().expect("a directory");
+    std::fs::create_dir(directory).expect("a directory");
+    let file = directory.join("haft.db");
+    store.vacuum_into(&file).await.expect("a backup");
+    assert_eq!(kind(store.vacuum_into(&file).await), ErrorKind::Conflict, "a backup overwrites nothing");
+    user(&store, "bob").await;
+
+    let restored = copy.open().await;
+    assert_eq!(restored.get_user(ada.id).await.expect("found"), Some(ada));
+    assert_eq!(restored.count_users().await.expect("a count"), 1);
+}

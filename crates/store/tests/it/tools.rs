@@ -1,0 +1,179 @@
+//! Tools and their versions: kept all or none, changed by who read last, approved, rolled back, unbound.
+
+use haft_core::agent::{AgentBinding, AgentSpec};
+use haft_core::{ErrorKind, Locale, ToolId, ToolName};
+use haft_store::{Force, PutTool, VersionState};
+use uuid::Uuid;
+
+use crate::support::{both, kind, next, put_tool, tool, user};
+
+#[tokio::test]
+async fn a_tool_is_kept_as_it_was_given() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, home) = user(&store, "ada").await;
+        let mut put = tool(home.id, "weather");
+        put.version.owner_id = Some(ada.id);
+        put.version.spec.config.insert("url".to_owned(), "https://例え.jp/{city}?\u{0}".into());
+        let given = put.version.clone();
+        let kept = store.put_tools(home.id, vec![put], &[], Some(ada.id)).await.expect("kept");
+        assert_eq!(kept, std::slice::from_ref(&given));
+        assert_eq!(store.get_tool(home.id, &given.id).await.expect("found"), Some(given.clone()));
+        assert_eq!(store.list_tools(home.id).await.expect("a list"), std::slice::from_ref(&given));
+
+        let second = next(&given, "Better.", VersionState::Live);
+        let kept = store.put_tools(home.id, vec![second], &[], None).await.expect("kept");
+        assert_eq!((kept[0].version, kept[0].owner_id), (2, Some(ada.id)));
+        let first = store.get_version(home.id, &given.id, 1).await.expect("found");
+        assert_eq!(first, Some(given.clone()), "a version stays as it was");
+        let versions = store.versions(home.id, &given.id).await.expect("a list");
+        let versions: Vec<_> = versions.iter().map(|info| (info.version, info.created_by)).collect();
+        assert_eq!(versions, [(2, None), (1, Some(ada.id))]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_change_builds_upon_what_is_there() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let weather = put_tool(&store, home.id, "weather").await;
+        let again = PutTool { expected: None, ..next(&weather, "Again.", VersionState::Live) };
+        assert_eq!(kind(store.put_tools(home.id, vec![again], &[], None).await), ErrorKind::Conflict);
+        let taken = tool(home.id, "weather");
+        assert_eq!(kind(store.put_tools(home.id, vec![taken], &[], None).await), ErrorKind::Conflict);
+        let absent = PutTool { expected: Some(1), ..tool(home.id, "absent") };
+        assert_eq!(kind(store.put_tools(home.id, vec![absent], &[], None).await), ErrorKind::NotFound);
+
+        let (one, other) =
+            (next(&weather, "One.", VersionState::Live), next(&weather, "Other.", VersionState::Live));
+        let (one, other) = tokio::join!(
+            store.put_tools(home.id, vec![one], &[], None),
+            store.put_tools(home.id, vec![other], &[], None),
+        );
+        let lost = [one, other].into_iter().filter_map(Result::err).collect::<Vec<_>>();
+        assert_eq!(lost.iter().map(|error| error.kind()).collect::<Vec<_>>(), [ErrorKind::Conflict]);
+        assert_eq!(lost[0].details(Locale::En)["version"], 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_tools_are_kept_all_or_none() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let taken = put_tool(&store, home.id, "taken").await;
+        let before = store.current_revision().await.expect("a revision");
+        let tools = vec![tool(home.id, "first"), tool(home.id, "second"), tool(home.id, "taken")];
+        assert_eq!(kind(store.put_tools(home.id, tools, &[], None).await), ErrorKind::Conflict);
+        assert_eq!(store.list_tools(home.id).await.expect("a list"), [taken]);
+        assert_eq!(store.current_revision().await.expect("a revision"), before, "nothing happened");
+
+        let tools = vec![tool(home.id, "first"), tool(home.id, "second")];
+        assert_eq!(store.put_tools(home.id, tools, &[], None).await.expect("kept").len(), 2);
+        assert_eq!(store.list_tools(home.id).await.expect("a list").len(), 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_held_version_waits_for_approval() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let first = put_tool(&store, home.id, "weather").await;
+        let held = next(&first, "Changed by its server.", VersionState::Held);
+        let held = store.put_tools(home.id, vec![held], &[], None).await.expect("kept").remove(0);
+        assert_eq!(held.version, 2);
+        let live = store.get_tool(home.id, &first.id).await.expect("found");
+        assert_eq!(live, Some(first.clone()), "the one before is called");
+        let back = store.roll_back(home.id, &first.id, 2, 1, "no", None).await;
+        assert_eq!(kind(back), ErrorKind::Conflict, "rolling back is no approval");
+        let approved = store.make_live(home.id, &first.id, 1, 1).await;
+        assert_eq!(kind(approved), ErrorKind::Conflict, "only what is held is approved");
+        assert_eq!(kind(store.make_live(home.id, &first.id, 2, 7).await), ErrorKind::Conflict);
+        assert_eq!(kind(store.make_live(home.id, &first.id, 9, 1).await), ErrorKind::NotFound);
+
+        let live = store.make_live(home.id, &first.id, 2, 1).await.expect("approved");
+        assert_eq!(live, held);
+        assert_eq!(store.get_tool(home.id, &first.id).await.expect("found"), Some(live));
+
+        let back = store.roll_back(home.id, &first.id, 1, 2, "as before", None).await.expect("back");
+        assert_eq!((back.version, &back.spec), (3, &first.spec));
+        let versions = store.versions(home.id, &first.id).await.expect("a list");
+        assert_eq!(versions[0].note, "as before");
+        assert_eq!(kind(store.roll_back(home.id, &first.id, 1, 2, "late", None).await), ErrorKind::Conflict);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_tool_that_was_never_approved_is_not_called() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let put = PutTool { state: VersionState::Held, ..tool(home.id, "weather") };
+        let id = put.version.id.clone();
+        store.put_tools(home.id, vec![put], &[], None).await.expect("kept");
+        assert!(store.list_tools(home.id).await.expect("a list").is_empty());
+        assert_eq!(
+            kind(store.put_tools(home.id, vec![tool(home.id, "weather")], &[], None).await),
+            ErrorKind::Conflict
+        );
+        store.make_live(home.id, &id, 1, 1).await.expect("approved");
+        assert_eq!(store.list_tools(home.id).await.expect("a list").len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_knew_the_tools_learns_what_changed() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let stays = put_tool(&store, home.id, "stays").await;
+        let goes = put_tool(&store, home.id, "goes").await;
+        let seen = store.current_revision().await.expect("a revision");
+        let changes = put_tool(&store, home.id, "changes").await;
+        store.delete_tool(home.id, &goes.id, Some(1), Force::No).await.expect("deleted");
+
+        let since = store.tools_since(home.id, seen).await.expect("an answer");
+        assert_eq!(since.live, [(changes.id.clone(), 1), (stays.id.clone(), 1)]);
+        assert_eq!(since.changed, [changes]);
+        let all = store.tools_since(home.id, 0).await.expect("an answer");
+        assert_eq!(all.changed.len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_tool_that_agents_bind_goes_only_by_force() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let weather = put_tool(&store, home.id, "weather").await;
+        let calculator = ToolId::Named(ToolName::constant("calculator"));
+        let spec = AgentSpec {
+            bindings: vec![AgentBinding::new(calculator.clone()), AgentBinding::new(weather.id.clone())],
+            ..AgentSpec::new("clerk")
+        };
+        let clerk = store.create_agent(home.id, None, spec).await.expect("an agent");
+        let refused = store.delete_tool(home.id, &weather.id, None, Force::No).await.expect_err("refused");
+        assert_eq!(refused.kind(), ErrorKind::Conflict);
+        assert_eq!(refused.details(Locale::En)["agents"], serde_json::json!(["clerk"]));
+        assert_eq!(
+            kind(store.delete_tool(home.id, &weather.id, Some(7), Force::Yes).await),
+            ErrorKind::Conflict
+        );
+
+        store.delete_tool(home.id, &weather.id, Some(1), Force::Yes).await.expect("deleted");
+        let clerk = store.get_agent(home.id, &clerk.id.to_string()).await.expect("found").expect("one");
+        assert_eq!(clerk.version, 2);
+        assert_eq!(clerk.spec.tool_ids(), [&calculator]);
+        let absent = ToolId::Uuid(Uuid::now_v7());
+        assert_eq!(kind(store.delete_tool(home.id, &absent, None, Force::Yes).await), ErrorKind::NotFound);
+    })
+    .await;
+}
