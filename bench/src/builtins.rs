@@ -1,10 +1,7 @@
 //! What the built-in tools cost when warm, what the calculator takes in memory, and how fast the binary starts.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::Context;
 use haft_engine::{CallOptions, ToolService};
 use serde_json::{Value, json};
 
@@ -66,7 +63,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     println!(
         "  an engine with the built-ins is made in {without:.2} ms; with the calculator too in {with:.2} ms"
     );
-    start_up()
+    Ok(())
 }
 
 /// Milliseconds to make an engine.
@@ -88,40 +85,6 @@ async fn round(tools: &ToolService, tool: &str, arguments: &Value) -> anyhow::Re
     Ok(start.elapsed().as_secs_f64() * 1e6 / CALLS as f64)
 }
 
-/// From the start of `haft serve` to the line that says it is ready; and what it then takes in memory.
-fn start_up() -> anyhow::Result<()> {
-    let binary = std::env::current_exe()?.with_file_name("haft");
-    if !binary.exists() {
-        println!("  start-up is not measured: build the binary first (`make build`)");
-        return Ok(());
-    }
-    let (mut times, mut sizes) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        let mut child = Command::new(&binary)
-            .args(["serve", "--addr", "127.0.0.1:0", "--admin-token", "bench"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut line)?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-        sizes.push(resident_of(&child.id().to_string())?);
-        child.kill()?;
-        child.wait()?;
-    }
-    println!("  `haft serve` is ready in {:.1} ms and then takes {:.1} MB", median(times), median(sizes));
-    Ok(())
-}
-
 fn resident() -> anyhow::Result<f64> {
-    resident_of("self")
-}
-
-/// Resident memory of a process, in MB.
-fn resident_of(process: &str) -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a size")?;
-    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kilobytes / 1024.0)
+    crate::memory::resident_of("self")
 }

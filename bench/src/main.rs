@@ -9,8 +9,10 @@ mod builtins;
 mod http;
 mod http_tool;
 mod load;
+mod memory;
 mod no_op;
 mod pipeline;
+mod start;
 mod table;
 
 use std::process::ExitCode;
@@ -31,12 +33,15 @@ fn main() -> anyhow::Result<ExitCode> {
     let only = arguments.first().map(String::as_str);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        if only == Some("http-tool") {
-            return http_tool::run().await;
+        match only {
+            Some("http-tool") => return http_tool::run().await,
+            Some("start") => return start::run(),
+            Some(_) | None => {}
         }
         // On a worker, as calls in a server are.
         tokio::spawn(pipeline::run()).await??;
         tokio::spawn(builtins::run()).await??;
+        start::run()?;
         http::run().await?;
         http_tool::run().await
     })?;

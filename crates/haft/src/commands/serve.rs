@@ -41,8 +41,9 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     let chosen = args.admin_token.or(config.admin_token).filter(|token| !token.is_empty());
     let chosen = chosen.map(SecretString::from);
     let store = config.storage.open(locale).await?;
-    let is_open_to_others = !addr.ip().is_loopback();
-    if is_open_to_others && chosen.is_none() && !store.has_admin_password().await.map_err(said)? {
+    // Without either, the terminal is the only way in.
+    let needs_link = chosen.is_none() && !store.has_admin_password().await.map_err(said)?;
+    if needs_link && !addr.ip().is_loopback() {
         bail!("{addr} can be reached from outside: set HAFT_ADMIN_TOKEN first, or listen on 127.0.0.1");
     }
     // Who brings a token knows what to do; who does not may want something to look at.
@@ -69,7 +70,7 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     let stop = stop_on_signal()?;
     let following = app.clone().follow(stop.clone());
 
-    if admin.is_new && chosen.is_none() {
+    if needs_link {
         let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
         greet(&store, &admin, &base.unwrap_or_else(|| format!("http://{addr}"))).await.map_err(said)?;
     }
@@ -90,12 +91,14 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// What an operator needs after a first start: a way in for a person, and one for a program.
+/// A way in for a person, at every start until there is a password; and one for a program, at the first.
 async fn greet(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError> {
     let link = store.create_login_link(admin.user.id, LINK).await?;
-    let (_, token) = store.create_token(admin.space, admin.user.id, "first", Scope::Admin, None).await?;
     println!("console: {base}/login?link={}  (once, within an hour)", link.expose_secret());
-    println!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret());
+    if admin.is_new {
+        let (_, token) = store.create_token(admin.space, admin.user.id, "first", Scope::Admin, None).await?;
+        println!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret());
+    }
     Ok(())
 }
 

@@ -22,6 +22,7 @@ mod imports;
 mod openapi;
 mod providers;
 mod serve;
+mod sessions;
 mod web;
 
 const HAFT: &str = env!("CARGO_BIN_EXE_haft");
