@@ -43,7 +43,8 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
             _ => {
                 let router = {
                     let store = store().await?;
-                    let secrets = Arc::new(StoredSecrets::new(store.clone(), HashMap::new()));
+                    let secrets =
+                        Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
                     App::new(engine(10)?, store, secrets, Egress::default(), Settings::default()).router()
                 };
                 haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use crate::table::{median, print};
 
 const ROUNDS: usize = 11;
 const TOOLS: usize = 10_000;
+const IDLE: Duration = Duration::from_millis(200);
 /// So many tools are sent at once.
 const BATCH: usize = 1_000;
 
@@ -22,7 +23,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         println!("\nStart-up is not measured: build the binary first (`make build`)");
         return Ok(());
     }
-    let heading = ["", "ready", "first call answered", "memory"].map(str::to_owned).to_vec();
+    let heading = ["", "ready", "first call answered", "idle memory"].map(str::to_owned).to_vec();
     let mut rows = vec![heading];
     rows.push(row("first start, a new database", measured(&binary, |_| Ok(tempdir("new")))?));
     let kept = tempdir("kept");
@@ -47,7 +48,7 @@ fn row(name: &str, (ready, called, memory): (f64, f64, f64)) -> Vec<String> {
     vec![name.to_owned(), format!("{ready:.1} ms"), format!("{called:.1} ms"), format!("{memory:.1} MB")]
 }
 
-/// The middle of many starts: ready, first call answered, memory afterwards.
+/// The middle of many starts: ready, first call answered, and the memory of one that nobody asks anything.
 fn measured(
     binary: &Path,
     directory: impl Fn(usize) -> anyhow::Result<PathBuf>,
@@ -62,9 +63,13 @@ fn measured(
             .post("/api/tools/string/execute", &json!({"arguments": {"operation": "upper", "text": "a"}}))?;
         called.push(start.elapsed().as_secs_f64() * 1e3);
         ensure!(answer["code"] == 200, "the call failed: {answer}");
-        memory.push(crate::memory::resident_of(&server.child.id().to_string())?);
         let is_new = directory.to_string_lossy().contains("-new-");
         drop(server);
+        // What it takes when nobody asks anything.
+        let idle = Server::start(binary, &directory)?;
+        std::thread::sleep(IDLE);
+        memory.push(crate::memory::resident_of(&idle.child.id().to_string())?);
+        drop(idle);
         if is_new {
             std::fs::remove_dir_all(&directory)?;
         }

@@ -325,11 +325,16 @@ impl CallError {
 
     /// The error as callers see it: `{kind, message, retryable, details}`.
     pub fn to_json(&self, locale: Locale) -> Value {
+        let mut details = self.details(locale);
+        // What went wrong inside is for the operator's eyes.
+        if matches!(self.0.kind, ErrorKind::Internal | ErrorKind::Unavailable) {
+            details.shift_remove("cause");
+        }
         json!({
             "kind": self.0.kind,
             "message": self.0.message.render(locale),
             "retryable": self.is_retryable(),
-            "details": self.details(locale),
+            "details": details,
         })
     }
 }

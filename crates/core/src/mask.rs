@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
 /// What stands where a secret was.
@@ -12,6 +12,9 @@ pub const MASKED: &str = "***";
 
 /// A shorter secret would be found in everything; it is masked only where it stands alone.
 const SHORTEST_FOUND: usize = 4;
+
+/// A part of a secret that is shorter could be any word.
+const SHORTEST_PART: usize = 8;
 
 /// Base64 of fewer characters than this could be anything.
 const SHORTEST_BASE64: usize = 7;
@@ -39,7 +42,10 @@ impl Mask {
         let could_be_number = |text: &String| text.bytes().all(|byte| b"0123456789+-.eE".contains(&byte));
         let in_numbers = patterns.iter().chain(&short).any(could_be_number);
         let build = || {
-            let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns);
+            // Of a size that follows the patterns': secrets may be long.
+            let kind = Some(AhoCorasickKind::ContiguousNFA);
+            let built =
+                AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(&patterns);
             // Too many patterns to be looked for: then everything is taken for a secret.
             built.or_else(|_| AhoCorasick::new([""])).ok()
         };
@@ -109,6 +115,16 @@ impl Mask {
     }
 }
 
+/// What of a secret an upstream may echo alone: the values of cookies, the password of a basic credential.
+pub fn parts(secret: &str) -> Vec<String> {
+    let pairs = secret.split([';', '&']).filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned()));
+    let pairs = pairs.filter(|value| value.len() >= SHORTEST_PART);
+    let decoded = STANDARD.decode(secret.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let password =
+        decoded.as_deref().and_then(|text| text.split_once(':')).map(|(_, password)| password.to_owned());
+    pairs.chain(password.filter(|password| password.len() >= SHORTEST_FOUND)).collect()
+}
+
 /// The ways an upstream may echo a secret.
 fn spellings(secret: &str) -> Vec<String> {
     let mut spellings = vec![secret.to_owned()];
@@ -117,8 +133,8 @@ fn spellings(secret: &str) -> Vec<String> {
             spellings.push(spelling);
         }
     };
-    // As RFC 3986, JavaScript's two functions, Java and forms write it, in capitals or not.
-    for kept in ["-_.~", "-_.~!'()*", "-_.~!'()*;,/?:@&=+$#", "-_.*", "-_."] {
+    // As RFC 3986, Python, Go, JavaScript's two functions, Java and forms write it, in capitals or not.
+    for kept in ["-_.~", "-_.~/", "-_.~$&+=:@", "-_.~!'()*", "-_.~!'()*;,/?:@&=+$#", "-_.*", "-_."] {
         for (space, is_lower) in [("%20", false), ("+", false), ("%20", true), ("+", true)] {
             add(percent_encoded(secret, kept, space, is_lower));
         }
@@ -163,7 +179,6 @@ fn percent_encoded(text: &str, kept: &str, space: &str, is_lower: bool) -> Strin
 
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
 
     use super::*;

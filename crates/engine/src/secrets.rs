@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::mask::Mask;
+use haft_core::mask::{Mask, parts};
 use haft_core::{BoxFuture, CallError, Caller, ErrorKind, Message, SecretRef, Secrets, SpaceId, UserId};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -59,7 +59,9 @@ fn mask(entry: &Entry, secrets: &[(SecretRef, SecretString)]) -> Arc<Mask> {
     {
         return known.mask.clone();
     }
-    let mask = Arc::new(Mask::new(values().map(ExposeSecret::expose_secret)));
+    let parts: Vec<String> = values().flat_map(|value| parts(value.expose_secret())).collect();
+    let whole = values().map(ExposeSecret::expose_secret);
+    let mask = Arc::new(Mask::new(whole.chain(parts.iter().map(String::as_str))));
     entry.mask.store(Some(Arc::new(KnownMask { values: values().cloned().collect(), mask: mask.clone() })));
     mask
 }

@@ -42,6 +42,15 @@ pub(crate) struct Door {
     way: Way,
 }
 
+/// What a command without a server works on.
+#[derive(Clone, Copy)]
+pub(crate) enum Data {
+    /// What this installation keeps, if anything.
+    Kept,
+    /// Nothing, and nothing is kept.
+    None,
+}
+
 /// How we are known there.
 enum Identity {
     Token(SecretString),
@@ -84,7 +93,7 @@ impl Door {
     pub(crate) async fn open(args: &ServerArgs, config: Config) -> anyhow::Result<Self> {
         match Self::named(args, &config)? {
             Some(door) => Ok(door),
-            None => Self::here(config).await,
+            None => Self::here(config, Data::Kept).await,
         }
     }
 
@@ -129,21 +138,17 @@ impl Door {
         Ok(Self { identity, locale: config.locale, way })
     }
 
-    /// This process, whatever servers there are: on the data of this installation where nobody holds it,
-    /// else on nothing but what comes with the program.
-    pub(crate) async fn here(config: Config) -> anyhow::Result<Self> {
+    /// This process, whatever servers there are: on the data of this installation, or on nothing but what
+    /// comes with the program.
+    pub(crate) async fn here(config: Config, data: Data) -> anyhow::Result<Self> {
         let (egress, locale) = (config.egress()?, config.locale);
-        let kept = match config.storage.exists() {
-            true => config.storage.open(locale).await.ok(),
-            false => None,
-        };
-        let store = match kept {
-            Some(store) => store,
-            None => Storage::in_memory(locale).await?,
+        let store = match (data, config.storage.exists()) {
+            (Data::Kept, true) => config.storage.open(locale).await?,
+            (Data::Kept, false) | (Data::None, _) => Storage::in_memory(locale).await?,
         };
         let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
         let admin = first::admin(&store, Samples::No).await.map_err(said)?;
-        let secrets = Arc::new(StoredSecrets::new(store.clone(), config.storage.environment));
+        let secrets = Arc::new(StoredSecrets::new(store.clone(), admin.space, config.storage.environment));
         let parts = Parts {
             egress: egress.clone(),
             store: store.clone(),

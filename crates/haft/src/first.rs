@@ -3,7 +3,7 @@
 use haft_core::agent::{AgentBinding, AgentSpec};
 use haft_core::tool::input;
 use haft_core::user::{Scope, User};
-use haft_core::{CallError, SpaceId, ToolId, ToolVersion};
+use haft_core::{CallError, ErrorKind, SpaceId, ToolId, ToolVersion};
 use haft_store::{Page, PutTool, Store, VersionState};
 use secrecy::SecretString;
 use serde_json::json;
@@ -36,18 +36,21 @@ pub(crate) enum Samples {
 /// The admin: the first who runs the installation, made where there is nobody yet.
 pub(crate) async fn admin(store: &Store, samples: Samples) -> Result<Admin, CallError> {
     if store.count_users().await? == 0 {
-        let (user, space) = store.create_user(ADMIN, None, true).await?;
-        match samples {
-            Samples::Yes => add_samples(store, space.id, &user).await?,
-            Samples::No => {}
+        match store.create_user(ADMIN, None, true).await {
+            Ok((user, space)) => {
+                match samples {
+                    Samples::Yes => add_samples(store, space.id, &user).await?,
+                    Samples::No => {}
+                }
+                return Ok(Admin { user, space: space.id, is_new: true });
+            }
+            // Another process that starts on the same database was faster: its admin is the one.
+            Err(error) if error.kind() == ErrorKind::Conflict => {}
+            Err(error) => return Err(error),
         }
-        return Ok(Admin { user, space: space.id, is_new: true });
     }
-    let (users, _) = store.list_users(&Page::first(TOKENS)).await?;
-    let runs_it = |user: &User| user.is_admin && user.is_active;
-    let oldest = users.into_iter().filter(runs_it).min_by_key(|user| user.created_at);
-    let missing = || CallError::text(haft_core::ErrorKind::Internal, "nobody runs this installation");
-    let user = oldest.ok_or_else(missing)?;
+    let missing = || CallError::text(ErrorKind::Internal, "nobody runs this installation");
+    let user = store.oldest_admin().await?.ok_or_else(missing)?;
     let (space, _) = store.personal_space(user.id).await?.ok_or_else(missing)?;
     Ok(Admin { user, space, is_new: false })
 }
@@ -68,7 +71,11 @@ pub(crate) async fn choose_token(
     };
     let (tokens, _) = store.list_tokens(admin.space, admin.user.id, &Page::first(TOKENS)).await?;
     for token in tokens.into_iter().filter(|token| token.name == CHOSEN && Some(token.id) != kept) {
-        store.delete_token(admin.space, token.id).await?;
+        match store.delete_token(admin.space, token.id).await {
+            // Another process that starts took it back already.
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
     }
     Ok(())
 }

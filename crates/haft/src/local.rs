@@ -35,21 +35,24 @@ pub(crate) async fn reset_admin(config: &Config) -> anyhow::Result<ExitCode> {
 /// Makes a new key for secrets and encrypts all of them under it.
 pub(crate) async fn rotate_key(config: &Config) -> anyhow::Result<ExitCode> {
     let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, config.locale));
-    match config.storage.key_file()? {
-        Some(file) => {
-            // The old key stays in the file, so that an interrupted change goes on the next time.
-            MasterKeys::add_to_file(&file).map_err(said).context("the new key could not be kept")?;
-        }
-        None => {
-            let Some(keys) = &config.storage.master_key else { bail!("there is no key for secrets") };
-            if !keys.expose_secret().contains(',') {
-                bail!(
-                    "with HAFT_MASTER_KEY, put the new key before the old one, with a comma between them, and run this again"
-                );
-            }
+    let file = config.storage.key_file()?;
+    if file.is_none() {
+        let Some(keys) = &config.storage.master_key else { bail!("there is no key for secrets") };
+        if !keys.expose_secret().contains(',') {
+            bail!(
+                "with HAFT_MASTER_KEY, put the new key before the old one, with a comma between them, and run this again"
+            );
         }
     }
-    let store = config.storage.open(config.locale).await?;
+    let mut store = config.storage.open(config.locale).await?;
+    if let Some(file) = file {
+        // Only now, since a try that is refused leaves the file as it is. The old key stays in it, so that
+        // an interrupted change goes on the next time.
+        store.close().await;
+        drop(store);
+        MasterKeys::add_to_file(&file).map_err(said).context("the new key could not be kept")?;
+        store = config.storage.open(config.locale).await?;
+    }
     let changed = store.rotate_keys().await.map_err(said)?;
     store.close().await;
     println!("{changed} secrets are encrypted under the new key");

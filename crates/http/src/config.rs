@@ -14,6 +14,9 @@ haft_core::templates! {
     TWO_URLS = "http.twoUrls",
         "stands beside baseUrl; write the path alone, beginning with /, or leave baseUrl out",
         "与 baseUrl 同时出现；请只写以 / 开头的路径，或去掉 baseUrl";
+    WRONG_FORM = "http.wrongForm",
+        "does not have the form it should; it is not shown here, since it may hold a credential",
+        "格式不正确；由于可能含有凭据，此处不显示其内容";
     TWICE = "http.twice",
         "says the same as {other}; give only one of them",
         "与 {other} 含义相同；请只保留一个";
@@ -105,7 +108,7 @@ impl Config {
             Ok(schema) => {
                 let violations = schema.violations(&config);
                 if !violations.is_empty() {
-                    return Err(violations);
+                    return Err(violations.into_iter().map(unquoted).collect());
                 }
             }
             Err(violations) => return Err(violations.clone()),
@@ -192,6 +195,13 @@ fn normal(config: &Map<String, Value>, violations: &mut Vec<Violation>) -> Map<S
         }
     }
     normal
+}
+
+/// What is wrong with a place where credentials stand is said without quoting it.
+fn unquoted(violation: Violation) -> Violation {
+    const HELD: [&str; 3] = ["headers", "auth", "cookies"];
+    let first = violation.path.split('.').next().unwrap_or_default();
+    if HELD.contains(&first) { Violation::new(violation.path, Message::new(&WRONG_FORM)) } else { violation }
 }
 
 /// The fields in camelCase; two spellings of one must say the same.

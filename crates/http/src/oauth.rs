@@ -204,12 +204,12 @@ impl ClientCredentials {
             // No token, no request: the tool itself has certainly done nothing.
             let answer = answer.map_err(CallError::that_did_nothing)?;
             // An issuer may say what it was sent.
-            read(&answer, asked).map(Arc::new).map_err(|error| error.masked(&mask))
+            read(&answer, asked, &mask).map(Arc::new).map_err(|error| error.masked(&mask))
         }
     }
 }
 
-fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
+fn read(answer: &Answer, asked: Instant, mask: &Mask) -> Result<Token, CallError> {
     let host = answer.from.host_str();
     if !answer.status.is_success() {
         let (kind, template) = match answer.status.as_u16() {
@@ -222,7 +222,8 @@ fn read(answer: &Answer, asked: Instant) -> Result<Token, CallError> {
         // RFC 6749 answers say what is wrong in two fields that hold no secret.
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let says = |field: &str| {
-            let text = body.get(field).and_then(Value::as_str)?;
+            // Masked before it is cut: half a secret is not found any more.
+            let text = mask.text(body.get(field).and_then(Value::as_str)?);
             Some(text.get(..text.floor_char_boundary(MOST_SAID)).unwrap_or_default().to_owned())
         };
         let cause: Vec<String> = [says("error"), says("error_description")].into_iter().flatten().collect();

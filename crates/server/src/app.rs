@@ -9,8 +9,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
+use haft_core::SpaceId;
 use haft_core::user::User;
-use haft_core::{CallError, SpaceId};
 use haft_egress::{Egress, Networks};
 use haft_engine::ToolService;
 use haft_store::Store;
@@ -95,11 +95,10 @@ impl App {
             .with_state(self.clone())
     }
 
-    /// Follows changes that others make, until told to stop.
-    pub async fn follow(self, stop: CancellationToken) -> Result<(), CallError> {
-        let revision = self.store.current_revision().await?;
+    /// Follows changes that others make after a revision, until told to stop. Whoever serves asks for the
+    /// revision first: what is read afterwards is at least as new.
+    pub async fn follow(self, revision: u64, stop: CancellationToken) {
         feed::follow(self, revision, stop).await;
-        Ok(())
     }
 
     /// Where a request comes from, past the proxies that the operator trusts.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
@@ -24,6 +24,9 @@ haft_core::templates! {
     BAD_TOKEN = "auth.badToken",
         "the token is not known",
         "令牌无效";
+    BAD_SESSION = "auth.badSession",
+        "the session has ended, or is not for this space; sign in again",
+        "会话已结束，或不属于此空间；请重新登录";
     TOO_LITTLE = "auth.tooLittle",
         "this needs more than the token or the role here allows: {needs}",
         "令牌或角色的权限不足：需要 {needs}";
@@ -90,6 +93,9 @@ pub(crate) fn foreign_origin() -> CallError {
 async fn identify(state: &AppState, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
     let unauthorized = |template| CallError::new(ErrorKind::Unauthorized, Message::new(template));
     if let Some(token) = bearer(&parts.headers) {
+        if let Some(visitor) = state.visitors.known_token(token)? {
+            return Ok(visitor);
+        }
         let address = state.address_of(parts);
         let now = Instant::now();
         if let Some(pause) = state.guesses.pause(address, None, now) {
@@ -107,10 +113,13 @@ async fn identify(state: &AppState, parts: &Parts) -> Result<Arc<Visitor>, CallE
     if !is_safe(&parts.method) && !state.is_own_origin(&parts.headers) {
         return Err(foreign_origin());
     }
-    let space = parts.headers.get(SPACE).and_then(|value| value.to_str().ok());
-    let space = space.map(str::parse::<SpaceId>).transpose().map_err(|_| unauthorized(&BAD_TOKEN))?;
+    let read = |value: &HeaderValue| value.to_str().ok().and_then(|text| text.parse::<SpaceId>().ok());
+    let space = match parts.headers.get(SPACE) {
+        Some(value) => Some(read(value).ok_or_else(|| unauthorized(&BAD_SESSION))?),
+        None => None,
+    };
     let visitor = state.visitors.of_session(&session, space).await?;
-    visitor.ok_or_else(|| unauthorized(&BAD_TOKEN))
+    visitor.ok_or_else(|| unauthorized(&BAD_SESSION))
 }
 
 fn is_safe(method: &Method) -> bool {

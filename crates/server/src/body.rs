@@ -52,8 +52,15 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
 /// What a body says, in camelCase or snake_case; an unknown field is an error that names it.
 pub(crate) fn read<T: DeserializeOwned>(body: Value) -> Result<T, CallError> {
-    serde_json::from_value(camel_keys(body))
-        .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
+    serde_json::from_value(camel_keys(body)).map_err(|error| {
+        // A value of the wrong type is quoted, and may be a secret.
+        let said = error.to_string();
+        let said = match said.rsplit_once(", expected ") {
+            Some((_, expected)) if said.starts_with("invalid ") => format!("expected {expected}"),
+            _ => said,
+        };
+        CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(said))])
+    })
 }
 
 async fn read_bytes(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Failure> {

@@ -62,7 +62,11 @@ pub(crate) fn outcome(result: &ToolExecutionResult, asked: &Asked) -> Response {
 }
 
 fn error_body(error: &CallError, asked: &Asked) -> Value {
-    json!({"kind": error.kind(), "details": error.details(asked.locale), "requestId": asked.id})
+    let mut details = error.details(asked.locale);
+    if crate::error::is_inner(error.kind()) {
+        details.shift_remove("cause");
+    }
+    json!({"kind": error.kind(), "details": details, "requestId": asked.id})
 }
 
 fn write(status: StatusCode, envelope: &impl Serialize) -> Response {

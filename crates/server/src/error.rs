@@ -8,7 +8,8 @@ use axum::extract::{OriginalUri, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use haft_core::{CallError, ErrorKind, Message};
+use haft_core::{CallError, ErrorKind, Locale, Message};
+use serde_json::Value;
 
 use crate::envelope;
 use crate::request::Asked;
@@ -42,8 +43,11 @@ impl Failure {
 
     /// The answer, in the language of who asked.
     pub(crate) fn answer(&self, asked: &Asked) -> Response {
-        if self.error.kind() == ErrorKind::Internal {
-            tracing::error!(request.id = asked.id, error = %self.error, "A request failed");
+        // What went wrong inside is for the operator's eyes.
+        if is_inner(self.error.kind()) {
+            let details = self.error.details(Locale::En);
+            let cause = details.get("cause").and_then(Value::as_str).unwrap_or_default();
+            tracing::error!(request.id = asked.id, error = %self.error, cause, "A request failed");
         }
         let mut response = envelope::failure(self.status, &self.error, asked);
         add_headers(&mut response, &self.error);
@@ -64,6 +68,11 @@ impl IntoResponse for Failure {
         response.extensions_mut().insert(Arc::new(self));
         response
     }
+}
+
+/// Whether the cause of an error is of our own making, and says nothing to a caller.
+pub(crate) fn is_inner(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Internal | ErrorKind::Unavailable)
 }
 
 /// What a client should know before it simply tries again.

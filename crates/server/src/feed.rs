@@ -1,8 +1,12 @@
 //! Follows what changes in the store, here and in other processes: tools are renewed, people looked up anew.
+//!
+//! Whose rights changed is what must be known; a space whose tools cannot be renewed is no reason to close the others.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use haft_core::{CallError, SpaceId};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -10,42 +14,62 @@ use crate::app::App;
 /// The truth is asked for this often; hints only make it quicker.
 const POLL: Duration = Duration::from_secs(1);
 
-/// When changes could not be read for so long, nobody's rights are certain any more.
-const LOST: Duration = Duration::from_secs(4);
+/// A database that takes longer to tell is away.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What has ended is cleared away this often.
+const CLEARING: Duration = Duration::from_secs(3600);
 
 /// Follows changes after `revision` until told to stop.
 pub(crate) async fn follow(app: App, revision: u64, stop: CancellationToken) {
     let mut hints = app.store.changed();
-    let mut revision = revision;
-    let mut last = Instant::now();
+    let mut following = Following { revision, behind: HashSet::new() };
+    let mut cleared = Instant::now();
     loop {
         tokio::select! {
             hint = hints.changed() => if hint.is_err() { tokio::time::sleep(POLL).await },
             () = tokio::time::sleep(POLL) => {}
             () = stop.cancelled() => return,
         }
-        match step(&app, revision).await {
-            Ok(next) => {
-                (revision, last) = (next, Instant::now());
-                app.visitors.set_lost(false);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "Changes cannot be read; trying again");
-                if last.elapsed() >= LOST {
-                    app.visitors.set_lost(true);
-                }
+        if let Err(error) = following.step(&app).await {
+            tracing::warn!(%error, "Changes cannot be read; trying again");
+        }
+        if cleared.elapsed() >= CLEARING {
+            cleared = Instant::now();
+            if let Err(error) = app.store.delete_expired().await {
+                tracing::warn!(%error, "Sessions that have ended could not be cleared away");
             }
         }
     }
 }
 
-async fn step(app: &App, revision: u64) -> Result<u64, haft_core::CallError> {
-    let changes = app.store.changes_since(revision).await?;
-    if changes.identity {
-        app.visitors.forget();
+struct Following {
+    revision: u64,
+    /// Spaces whose tools could not be renewed yet.
+    behind: HashSet<SpaceId>,
+}
+
+impl Following {
+    async fn step(&mut self, app: &App) -> Result<(), CallError> {
+        let asked = timeout(PATIENCE, app.store.changes_since(self.revision)).await;
+        let changes = asked.unwrap_or_else(|_| {
+            Err(CallError::text(haft_core::ErrorKind::Unavailable, "the database does not answer"))
+        })?;
+        if changes.identity {
+            app.visitors.forget();
+        }
+        for space in &changes.spaces {
+            app.secrets.forget(*space);
+        }
+        app.visitors.followed();
+        self.behind.extend(changes.spaces);
+        self.revision = changes.revision;
+        for space in std::mem::take(&mut self.behind) {
+            if let Err(error) = app.tools.renew(space).await {
+                tracing::warn!(%error, space.id = %space, "The tools of a space cannot be renewed; trying again");
+                self.behind.insert(space);
+            }
+        }
+        Ok(())
     }
-    for space in changes.spaces {
-        app.tools.renew(space).await?;
-    }
-    Ok(changes.revision)
 }

@@ -65,6 +65,14 @@ impl Guesses {
         }
     }
 
+    /// Takes back a failure that was counted before it was known to be none.
+    pub(crate) fn was_none(&self, address: IpAddr) {
+        let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = failures.get_mut(&Key::Address(network(address))) {
+            known.count = known.count.saturating_sub(1);
+        }
+    }
+
     /// Whoever got in has shown who they are. Their address may still be somebody else's too.
     pub(crate) fn succeeded(&self, account: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&account_key(account));

@@ -27,12 +27,18 @@ pub(crate) async fn give_id(mut request: Request, next: Next) -> Response {
         request.headers().get(REQUEST_ID).filter(|value| is_plain(value)).cloned().unwrap_or_else(new_id);
     request.extensions_mut().insert(RequestId(id.clone()));
     let locale = locale(request.headers());
+    let has_body = request.headers().contains_key(header::CONTENT_LENGTH)
+        || request.headers().contains_key(header::TRANSFER_ENCODING);
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let asked = || Asked { id: id.to_str().unwrap_or_default().to_owned(), locale };
     let mut response = answered.unwrap_or_else(|panic| error::panicked(&*panic, &asked()));
     // Here the language is known, so here a failure gets its words.
     if let Some(failure) = response.extensions_mut().remove::<Arc<Failure>>() {
         response = failure.answer(&asked());
+    }
+    // Who is refused before the body was read cannot use the connection again, and shall know.
+    if has_body && matches!(response.status().as_u16(), 401 | 403 | 413 | 415) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response.headers_mut().insert(REQUEST_ID, id);
     response

@@ -1,6 +1,6 @@
 //! Secrets for calls: revealed from the store once, kept in memory until their space changes.
 //!
-//! What the operator set in the environment (`HAFT_SECRET_NAME`) serves where the space has none.
+//! What the operator set in the environment (`HAFT_SECRET_NAME`) serves the operator's own space, where that has none.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,15 +20,21 @@ type Key = (SpaceId, SecretOwnerId, String);
 /// The store's secrets.
 pub struct StoredSecrets {
     store: Store,
-    /// By lower-case name.
-    environment: HashMap<String, SecretString>,
+    /// By lower-case name, for one space.
+    environment: (SpaceId, HashMap<String, SecretString>),
     known: RwLock<HashMap<Key, Option<SecretString>>>,
     generation: AtomicU64,
 }
 
 impl StoredSecrets {
-    pub fn new(store: Store, environment: HashMap<String, SecretString>) -> Self {
-        Self { store, environment, known: RwLock::default(), generation: AtomicU64::new(0) }
+    /// What the environment holds is for one space: whoever may make a tool there may send it anywhere.
+    pub fn new(store: Store, operator: SpaceId, environment: HashMap<String, SecretString>) -> Self {
+        Self {
+            store,
+            environment: (operator, environment),
+            known: RwLock::default(),
+            generation: AtomicU64::new(0),
+        }
     }
 
     /// Something changed in a space: its secrets are read anew.
@@ -62,11 +68,12 @@ impl StoredSecrets {
                 found
             }
         };
-        let by_operator = || match owner {
-            SecretOwnerId::Space => {
-                self.environment.get(&name.to_ascii_lowercase().replace('-', "_")).cloned()
-            }
-            SecretOwnerId::User(_) => None,
+        let (operator, environment) = &self.environment;
+        let by_operator = || {
+            let is_theirs = owner == SecretOwnerId::Space && space == *operator;
+            is_theirs
+                .then(|| environment.get(&name.to_ascii_lowercase().replace('-', "_")).cloned())
+                .flatten()
         };
         Ok(found.or_else(by_operator))
     }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use haft_core::id::TokenId;
 use haft_core::space::Role;
@@ -24,6 +24,12 @@ haft_core::templates! {
         "数据库不可用，无法确认权限；请稍后重试";
 }
 
+/// When changes could not be read for so long, nobody's rights are certain any more.
+const LOST: Duration = Duration::from_millis(3500);
+
+/// The use of a token is noted at most so often.
+const NOTED: Duration = Duration::from_secs(60);
+
 /// Past so many all are looked up anew.
 const MOST: usize = 10_000;
 
@@ -36,7 +42,9 @@ pub(crate) struct Visitor {
     pub(crate) scope: Scope,
     pub(crate) via: Via,
     /// Until then, where it ends by itself.
-    until: Option<Timestamp>,
+    pub(crate) until: Option<Timestamp>,
+    /// When the use of its token was last noted.
+    noted: AtomicU64,
 }
 
 /// How a visitor came in.
@@ -77,7 +85,11 @@ pub(crate) struct Visitors {
     known: RwLock<HashMap<Key, Arc<Visitor>>>,
     /// Grows when people change: what was read before it grew is not remembered after.
     generation: AtomicU64,
-    is_lost: AtomicBool,
+    /// When changes were last read, in milliseconds after the start.
+    followed: AtomicU64,
+    start: Instant,
+    /// Whether anybody follows changes at all: a command alone with its data does not.
+    is_followed: AtomicBool,
     /// This process itself.
     own: RwLock<Option<(CredentialHash, Arc<Visitor>)>>,
 }
@@ -88,9 +100,17 @@ impl Visitors {
             store,
             known: RwLock::default(),
             generation: AtomicU64::new(0),
-            is_lost: AtomicBool::new(false),
+            followed: AtomicU64::new(0),
+            start: Instant::now(),
+            is_followed: AtomicBool::new(false),
             own: RwLock::default(),
         }
+    }
+
+    /// Whose token it is, as far as that is remembered.
+    pub(crate) fn known_token(&self, token: &str) -> Result<Option<Arc<Visitor>>, CallError> {
+        let found = self.remembered(&(CredentialHash::of(token), None))?;
+        Ok(found.inspect(|visitor| self.note_use(visitor)))
     }
 
     /// Whose token it is.
@@ -102,6 +122,7 @@ impl Visitors {
             return Ok(Some(visitor.clone()));
         }
         if let Some(visitor) = self.remembered(&key)? {
+            self.note_use(&visitor);
             return Ok(Some(visitor));
         }
         let generation = self.generation.load(Ordering::Acquire);
@@ -113,12 +134,30 @@ impl Visitors {
             via: Via::Token(found.token.id),
             until: found.token.expires_at,
             user: found.user,
+            noted: AtomicU64::new(0),
         };
-        // For its owner to see; who waits for an answer need not wait for it.
-        if let Err(error) = self.store.touch_token(visitor.space, found.token.id).await {
-            tracing::debug!(%error, "The last use of a token was not noted");
+        let visitor = self.remember(key, visitor, generation);
+        self.note_use(&visitor);
+        Ok(Some(visitor))
+    }
+
+    /// Notes the use of a token, for its owner to see. Nobody waits for it.
+    fn note_use(&self, visitor: &Arc<Visitor>) {
+        let Via::Token(id) = visitor.via else { return };
+        let now = self.start.elapsed().as_millis() as u64 + 1;
+        let last = visitor.noted.load(Ordering::Relaxed);
+        let is_due = last == 0 || now.saturating_sub(last) >= NOTED.as_millis() as u64;
+        let is_ours =
+            || visitor.noted.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if is_due && is_ours() {
+            let (store, space) = (self.store.clone(), visitor.space);
+            #[expect(clippy::disallowed_methods, reason = "it is short, and may be lost")]
+            tokio::spawn(async move {
+                if let Err(error) = store.touch_token(space, id).await {
+                    tracing::debug!(%error, "The last use of a token was not noted");
+                }
+            });
         }
-        Ok(Some(self.remember(key, visitor, generation)))
     }
 
     /// Whose session it is, in the space it asks for; nothing when it may not be there.
@@ -139,12 +178,20 @@ impl Visitors {
         };
         let Some((space, role)) = place else { return Ok(None) };
         let via = Via::Session(key.0);
-        let visitor = Visitor { user, space, role, scope: Scope::Admin, via, until: Some(until) };
+        let visitor = Visitor {
+            user,
+            space,
+            role,
+            scope: Scope::Admin,
+            via,
+            until: Some(until),
+            noted: AtomicU64::new(0),
+        };
         Ok(Some(self.remember(key, visitor, generation)))
     }
 
     fn remembered(&self, key: &Key) -> Result<Option<Arc<Visitor>>, CallError> {
-        if self.is_lost.load(Ordering::Acquire) {
+        if self.is_lost() {
             let error = CallError::new(ErrorKind::Unavailable, Message::new(&NOT_FOLLOWED));
             return Err(error.retry_after(Duration::from_secs(1)));
         }
@@ -176,6 +223,8 @@ impl Visitors {
             scope: Scope::Admin,
             via: Via::Token(id.into()),
             until: None,
+            // Nobody has it but this process.
+            noted: AtomicU64::new(u64::MAX),
         };
         let own = (CredentialHash::of(token.expose_secret()), Arc::new(visitor));
         *self.own.write().unwrap_or_else(PoisonError::into_inner) = Some(own);
@@ -189,10 +238,20 @@ impl Visitors {
         known.clear();
     }
 
-    /// Whether changes can be followed. While they cannot, nobody is let in.
-    pub(crate) fn set_lost(&self, is_lost: bool) {
-        if self.is_lost.swap(is_lost, Ordering::AcqRel) != is_lost {
+    /// Changes were read just now.
+    pub(crate) fn followed(&self) {
+        let now = self.start.elapsed().as_millis() as u64;
+        // Who was let in before changes were lost may have lost the right to it since.
+        if self.is_lost() {
             self.forget();
         }
+        self.followed.store(now, Ordering::Release);
+        self.is_followed.store(true, Ordering::Release);
+    }
+
+    /// While changes cannot be followed, nobody is let in.
+    fn is_lost(&self) -> bool {
+        let last = Duration::from_millis(self.followed.load(Ordering::Acquire));
+        self.is_followed.load(Ordering::Acquire) && self.start.elapsed().saturating_sub(last) > LOST
     }
 }

@@ -28,10 +28,12 @@ CREATE TABLE passwords (
     hash TEXT NOT NULL
 );
 
+-- A personal space belongs to one user; the others belong to nobody.
 CREATE TABLE spaces (
     id TEXT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
     is_personal BIGINT NOT NULL,
+    personal_of TEXT UNIQUE,
     version BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL

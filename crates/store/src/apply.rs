@@ -16,8 +16,9 @@ pub struct Apply {
     /// New ones, and those that take the place of a version.
     pub agents: Vec<(Option<(AgentId, u64)>, AgentSpec)>,
     pub gone_agents: Vec<AgentId>,
-    /// Taken from agents that still bind them.
     pub gone_tools: Vec<ToolId>,
+    /// Whether tools go that agents still bind when all else is done, and are taken from them.
+    pub force: Force,
 }
 
 impl Store {
@@ -40,7 +41,7 @@ impl Store {
             });
         }
         for id in &apply.gone_tools {
-            tools::remove(&mut change.tx, space, id, None, Force::Yes).await?;
+            tools::remove(&mut change.tx, space, id, None, apply.force).await?;
         }
         change.commit().await?;
         Ok((tools, kept))

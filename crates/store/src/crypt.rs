@@ -6,7 +6,7 @@ use haft_core::{CallError, ErrorKind, Message};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::credential::random;
-use crate::keys::{Key, MasterKeys};
+use crate::keys::{Key, KeyRing};
 
 haft_core::templates! {
     NOT_SEALED = "store.notSealed",
@@ -32,7 +32,7 @@ pub(crate) struct Sealed {
 }
 
 /// Encrypts a value under the current key. It opens again only for the same place.
-pub(crate) fn seal(keys: &MasterKeys, place: &[&str], value: &SecretString) -> Result<Sealed, CallError> {
+pub(crate) fn seal(keys: &KeyRing, place: &[&str], value: &SecretString) -> Result<Sealed, CallError> {
     let failed = || CallError::new(ErrorKind::Internal, Message::new(&NOT_SEALED));
     let nonce = random::<NONCE>()?;
     let cipher = cipher(&keys.current).ok_or_else(failed)?;
@@ -45,7 +45,7 @@ pub(crate) fn seal(keys: &MasterKeys, place: &[&str], value: &SecretString) -> R
     Ok(Sealed { key_id: keys.current.id().to_owned(), blob })
 }
 
-pub(crate) fn open(keys: &MasterKeys, place: &[&str], sealed: &Sealed) -> Result<SecretString, CallError> {
+pub(crate) fn open(keys: &KeyRing, place: &[&str], sealed: &Sealed) -> Result<SecretString, CallError> {
     let key = keys.find(&sealed.key_id).ok_or_else(|| {
         let message = Message::new(&UNKNOWN_KEY).with("key", &sealed.key_id);
         CallError::new(ErrorKind::Internal, message)
@@ -82,10 +82,11 @@ fn bound_to(place: &[&str]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::MasterKeys;
 
     #[test]
     fn a_value_opens_for_its_place_and_key_alone() {
-        let keys = MasterKeys::new(Key::generate().expect("a key"), Vec::new());
+        let keys = MasterKeys::new(Key::generate().expect("a key"), Vec::new()).ring();
         let place = ["space", "", "NAME"];
         let sealed = seal(&keys, &place, &SecretString::from("hunter42")).expect("sealed");
         assert_eq!(open(&keys, &place, &sealed).expect("opened").expose_secret(), "hunter42");
@@ -93,7 +94,7 @@ mod tests {
         for other in [["space", "", "OTHER"], ["elsewhere", "", "NAME"], ["spac", "e", "NAME"]] {
             assert!(open(&keys, &other, &sealed).is_err(), "{other:?}");
         }
-        let strangers = MasterKeys::new(Key::generate().expect("a key"), Vec::new());
+        let strangers = MasterKeys::new(Key::generate().expect("a key"), Vec::new()).ring();
         assert!(open(&strangers, &place, &sealed).is_err());
         for at in 0..sealed.blob.len() {
             let mut blob = sealed.blob.clone();

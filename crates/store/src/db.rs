@@ -22,14 +22,16 @@ impl Db {
     /// Reads, outside of any transaction.
     pub(crate) async fn rows(&self, sql: &'static str, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
         let rows = match self {
-            Self::Sqlite(db) => bound::<Sqlite>(sql, args)
-                .fetch_all(&db.readers)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
-            Self::Postgres(db) => bound::<Postgres>(sql, args)
-                .fetch_all(&db.pool)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+            Self::Sqlite(db) => {
+                let mut connection = db.readers.acquire().await.map_err(failure::of_start)?;
+                let rows = bound::<Sqlite>(sql, args).fetch_all(&mut *connection).await;
+                rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
+            }
+            Self::Postgres(db) => {
+                let mut connection = db.pool.acquire().await.map_err(failure::of_start)?;
+                let rows = bound::<Postgres>(sql, args).fetch_all(&mut *connection).await;
+                rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
+            }
         };
         rows.map_err(failure::of)
     }
@@ -43,9 +45,9 @@ impl Db {
     pub(crate) async fn begin(&self) -> Result<Tx, CallError> {
         let tx = match self {
             Self::Sqlite(db) => db.writer.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite),
-            Self::Postgres(db) => db.pool.begin().await.map(Tx::Postgres),
+            Self::Postgres(db) => db.writers.begin().await.map(Tx::Postgres),
         };
-        tx.map_err(failure::of)
+        tx.map_err(failure::of_start)
     }
 
     pub(crate) async fn close(&self) {
@@ -54,7 +56,10 @@ impl Db {
                 db.readers.close().await;
                 db.writer.close().await;
             }
-            Self::Postgres(db) => db.pool.close().await,
+            Self::Postgres(db) => {
+                db.pool.close().await;
+                db.writers.close().await;
+            }
         }
     }
 }

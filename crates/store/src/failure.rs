@@ -60,6 +60,7 @@ pub(crate) fn of(error: sqlx::Error) -> CallError {
         error,
         sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed
@@ -67,6 +68,19 @@ pub(crate) fn of(error: sqlx::Error) -> CallError {
             | sqlx::Error::InvalidSavePointStatement
     );
     if is_away { away(error.to_string()) } else { broken(error.to_string()) }
+}
+
+/// The call error for what came up before there was a connection or a transaction. Nothing was asked
+/// yet, so whatever a server or a proxy says then means that it is away.
+pub(crate) fn of_start(error: sqlx::Error) -> CallError {
+    if matches!(error, sqlx::Error::Configuration(_)) {
+        return of(error);
+    }
+    match error.as_database_error() {
+        Some(refused) if refused.try_downcast_ref::<SqliteError>().is_some() => of_database(refused),
+        Some(refused) => away(format!("PostgreSQL {}", refused.code().unwrap_or_default())),
+        None => away(error.to_string()),
+    }
 }
 
 fn of_database(refused: &(dyn DatabaseError + 'static)) -> CallError {
@@ -98,10 +112,12 @@ fn is_sqlite_away(code: &str) -> bool {
     matches!(primary, 5..=8 | 10 | 13..=15)
 }
 
-/// Connection lost, out of resources, stopped by an operator or a time-out, system error, collision, read-only.
+/// Connection lost, out of resources, stopped by an operator or a time-out, system error, collision,
+/// read-only, a transaction that was ended for being idle or long.
 fn is_postgres_away(code: &str) -> bool {
     let class = code.get(..2).unwrap_or_default();
-    matches!(class, "08" | "53" | "57" | "58") || matches!(code, "40001" | "40P01" | "55P03" | "25006")
+    matches!(class, "08" | "53" | "57" | "58")
+        || matches!(code, "40001" | "40P01" | "55P03" | "25006" | "25P03" | "25P04")
 }
 
 pub(crate) fn away(cause: String) -> CallError {
@@ -139,6 +155,17 @@ pub(crate) fn check_version(name: &str, actual: u64, expected: u64) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_that_is_cut_is_a_database_that_is_away() {
+        let cut = || sqlx::Error::Protocol("unexpected message".to_owned());
+        assert_eq!(of(cut()).kind(), ErrorKind::Unavailable);
+        assert_eq!(of_start(cut()).kind(), ErrorKind::Unavailable);
+        assert_eq!(of_start(sqlx::Error::PoolTimedOut).kind(), ErrorKind::Unavailable);
+        assert_eq!(of(sqlx::Error::RowNotFound).kind(), ErrorKind::Internal);
+        let configured = sqlx::Error::Configuration("no such mode".into());
+        assert_eq!(of_start(configured).kind(), ErrorKind::Internal);
+    }
 
     #[test]
     fn codes_tell_a_database_that_is_away_from_one_that_refuses() {

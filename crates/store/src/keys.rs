@@ -6,6 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error as IoError, ErrorKind as IoErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -28,6 +29,9 @@ haft_core::templates! {
     NO_FILE = "store.noKeyFile",
         "the key file {path} cannot be read or written",
         "密钥文件 {path} 无法读写";
+    MISSING_KEYS = "store.missingKeys",
+        "the database holds secrets under the master keys {keys}, which are not among the keys given; give the key file or HAFT_MASTER_KEY that they were encrypted with",
+        "数据库中的密钥由主密钥 {keys} 加密，而提供的主密钥中没有它们；请提供当时使用的密钥文件或 HAFT_MASTER_KEY";
 }
 
 const LENGTH: usize = 32;
@@ -66,15 +70,26 @@ impl Key {
     }
 }
 
-/// The key that encrypts, and older ones that only decrypt.
-pub struct MasterKeys {
+/// The key that encrypts, and older ones that only decrypt, as they were at one moment.
+pub(crate) struct KeyRing {
     pub(crate) current: Key,
     older: Vec<Key>,
 }
 
+/// The keys of a store. Those of a file are read again when another process has put a new one there.
+pub struct MasterKeys {
+    ring: RwLock<Arc<KeyRing>>,
+    /// None for keys that were given as a text.
+    source: Option<PathBuf>,
+}
+
 impl MasterKeys {
     pub fn new(current: Key, older: Vec<Key>) -> Self {
-        Self { current, older }
+        Self::of(KeyRing { current, older }, None)
+    }
+
+    fn of(ring: KeyRing, source: Option<&Path>) -> Self {
+        Self { ring: RwLock::new(Arc::new(ring)), source: source.map(Path::to_owned) }
     }
 
     /// Reads keys separated by commas, the current one first.
@@ -86,20 +101,66 @@ impl MasterKeys {
 
     /// Reads a key file, or makes one with a new key where there is none.
     pub fn from_file(path: &Path) -> Result<Self, CallError> {
+        Ok(Self::of(KeyRing::from_file(path)?, Some(path)))
+    }
+
+    /// Puts a new key before those of a key file. Secrets are moved to it by `Store::rotate_keys`.
+    pub fn add_to_file(path: &Path) -> Result<Self, CallError> {
+        let KeyRing { current, older } = KeyRing::from_file(path)?;
+        let older = std::iter::once(current).chain(older).collect();
+        let keys = KeyRing { current: Key::generate()?, older };
+        let failed = |error| refused(&NO_FILE, path, error);
+        let written = keys.write(path).map_err(failed)?;
+        std::fs::rename(written, path).and_then(|()| sync_directory(path)).map_err(failed)?;
+        Ok(Self::of(keys, Some(path)))
+    }
+
+    /// The keys as they are known.
+    pub(crate) fn ring(&self) -> Arc<KeyRing> {
+        self.ring.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The keys, read again from their file where none of those known has an id.
+    pub(crate) fn knowing(&self, id: &str) -> Arc<KeyRing> {
+        let known = self.ring();
+        let Some(path) = self.source.as_deref().filter(|_| known.find(id).is_none()) else { return known };
+        match KeyRing::reread(path) {
+            Ok(ring) => {
+                let ring = Arc::new(ring);
+                *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring.clone();
+                ring
+            }
+            Err(error) => {
+                tracing::warn!(cause = %error, key = id, "The key file could not be read again");
+                known
+            }
+        }
+    }
+
+    /// Refuses when none of the keys has one of these ids.
+    pub(crate) fn check(&self, ids: Vec<String>) -> Result<(), CallError> {
+        let missing: Vec<String> = ids.into_iter().filter(|id| self.knowing(id).find(id).is_none()).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let message = Message::new(&MISSING_KEYS).with("keys", missing.join(", "));
+        Err(CallError::new(ErrorKind::Internal, message))
+    }
+}
+
+impl KeyRing {
+    fn from_file(path: &Path) -> Result<Self, CallError> {
         match File::open(path) {
             Ok(file) => Self::read(path, &file),
             Err(error) if error.kind() == IoErrorKind::NotFound => {
-                let keys = Self::new(Key::generate()?, Vec::new());
+                let keys = Self { current: Key::generate()?, older: Vec::new() };
                 let written = keys.write(path).map_err(|error| refused(&NO_FILE, path, error))?;
                 let linked = std::fs::hard_link(&written, path).and_then(|()| sync_directory(path));
                 let _ = std::fs::remove_file(&written);
                 match linked {
                     Ok(()) => Ok(keys),
                     // Another process was faster: its key is the one that counts.
-                    Err(error) if error.kind() == IoErrorKind::AlreadyExists => {
-                        let file = File::open(path).map_err(|error| refused(&NO_FILE, path, error))?;
-                        Self::read(path, &file)
-                    }
+                    Err(error) if error.kind() == IoErrorKind::AlreadyExists => Self::reread(path),
                     Err(error) => Err(refused(&NO_FILE, path, error)),
                 }
             }
@@ -107,15 +168,10 @@ impl MasterKeys {
         }
     }
 
-    /// Puts a new key before those of a key file. Secrets are moved to it by `Store::rotate_keys`.
-    pub fn add_to_file(path: &Path) -> Result<Self, CallError> {
-        let Self { current, older } = Self::from_file(path)?;
-        let older = std::iter::once(current).chain(older).collect();
-        let keys = Self::new(Key::generate()?, older);
-        let failed = |error| refused(&NO_FILE, path, error);
-        let written = keys.write(path).map_err(failed)?;
-        std::fs::rename(written, path).and_then(|()| sync_directory(path)).map_err(failed)?;
-        Ok(keys)
+    /// Reads a file that is there, and makes none.
+    fn reread(path: &Path) -> Result<Self, CallError> {
+        let file = File::open(path).map_err(|error| refused(&NO_FILE, path, error))?;
+        Self::read(path, &file)
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<&Key> {
@@ -138,7 +194,7 @@ impl MasterKeys {
             .collect();
         let mut keys = keys.unwrap_or_default().into_iter();
         let bad = || refused(&BAD_FILE, path, IoError::other("no keys, or a line that is none"));
-        Ok(Self::new(keys.next().ok_or_else(bad)?, keys.collect()))
+        Ok(Self { current: keys.next().ok_or_else(bad)?, older: keys.collect() })
     }
 
     /// Writes a file beside the one that is meant, complete and on the disk before it gets its name.
@@ -199,9 +255,24 @@ mod tests {
     fn the_first_key_is_the_current_one() {
         let keys = [Key::generate().expect("a key"), Key::generate().expect("a key")];
         let text = keys.each_ref().map(|key| STANDARD.encode(key.bytes())).join(",");
-        let parsed = MasterKeys::parse(&SecretString::from(text)).expect("two keys");
+        let parsed = MasterKeys::parse(&SecretString::from(text)).expect("two keys").ring();
         let [current, older] = keys;
         assert_eq!(parsed.current.id(), current.id());
         assert!(parsed.find(older.id()).is_some() && parsed.find("x").is_none());
+    }
+    #[test]
+    fn a_key_that_another_process_put_into_the_file_is_found() {
+        let path = std::env::temp_dir().join(format!("haft-keys-{}", uuid::Uuid::now_v7().simple()));
+        let here = MasterKeys::from_file(&path).expect("made");
+        let old = here.ring().current.id().to_owned();
+        let there = MasterKeys::add_to_file(&path).expect("another");
+        let new = there.ring().current.id().to_owned();
+        assert!(here.ring().find(&new).is_none(), "not read yet");
+        assert_eq!(here.knowing(&old).current.id(), old, "nothing to read for a key that is known");
+        assert_eq!(here.knowing(&new).current.id(), new);
+        assert!(here.ring().find(&old).is_some() && here.check(vec![old, new]).is_ok());
+        std::fs::remove_file(&path).expect("removed");
+        assert!(here.knowing("x").find("x").is_none() && !path.exists(), "reading again makes no file");
+        assert!(here.check(vec!["x".to_owned()]).is_err());
     }
 }

@@ -54,6 +54,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         page::TEMPLATES,
         password::TEMPLATES,
         postgres::TEMPLATES,
+        secrets::TEMPLATES,
         spaces::TEMPLATES,
         sqlite::TEMPLATES,
         store::TEMPLATES,

@@ -13,11 +13,17 @@ haft_core::templates! {
     LAST_ADMIN = "store.lastAdmin",
         "this is the only admin of the space; make somebody else an admin first",
         "这是该空间唯一的管理员；请先指定另一位管理员";
+    PERSONAL = "store.personalMembers",
+        "a personal space has its user as its only member; make a space to share",
+        "个人空间只有其所属用户一个成员；如需共享，请新建空间";
 }
 
 fn member(row: &Row) -> Result<Member, CallError> {
     Ok(Member { user_id: row.id(0)?, name: row.text(1)?, role: row.word(2)? })
 }
+
+/// Whose personal space it is; null for one that is shared.
+const OWNER: &str = "SELECT personal_of FROM spaces WHERE id = $1";
 
 const ROLE: &str = "SELECT role FROM members WHERE space_id = $1 AND user_id = $2";
 
@@ -26,11 +32,12 @@ impl Store {
         self.db().row(ROLE, args![space, user]).await?.map(|row| row.word(0)).transpose()
     }
 
-    /// The personal space of a user, and the role there.
+    /// The personal space that belongs to a user, and the role there.
     pub async fn personal_space(&self, user: UserId) -> Result<Option<(SpaceId, Role)>, CallError> {
         let row = self.db().row(
-            "SELECT s.id, m.role FROM members m JOIN spaces s ON s.id = m.space_id
-             WHERE m.user_id = $1 AND s.is_personal = 1",
+            "SELECT s.id, m.role FROM spaces s
+             JOIN members m ON m.space_id = s.id AND m.user_id = s.personal_of
+             WHERE s.personal_of = $1",
             args![user],
         );
         row.await?.map(|row| Ok((row.id(0)?, row.word(1)?))).transpose()
@@ -51,15 +58,18 @@ impl Store {
         Ok(page.cut(members?, |member| (member.name.as_str(), member.user_id.to_string())))
     }
 
-    /// Makes a user a member, or gives a member another role.
+    /// Makes a user a member, or gives a member another role. Nobody joins a personal space.
     pub async fn put_member(&self, space: SpaceId, user: UserId, role: Role) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
         change.touches(space).await?;
-        if change.tx.row("SELECT id FROM spaces WHERE id = $1", args![space]).await?.is_none() {
+        let Some(row) = change.tx.row(OWNER, args![space]).await? else {
             return Err(failure::not_found(&failure::SPACE, space));
-        }
+        };
         if change.tx.row("SELECT id FROM users WHERE id = $1", args![user]).await?.is_none() {
             return Err(failure::not_found(&failure::USER, user));
+        }
+        if row.maybe_id::<UserId>(0)?.is_some_and(|owner| owner != user) {
+            return Err(personal());
         }
         if role != Role::Admin {
             check_not_last_admin(&mut change.tx, space, user).await?;
@@ -68,9 +78,14 @@ impl Store {
         change.commit().await
     }
 
+    /// Takes a member from a space; never the user of a personal one.
     pub async fn remove_member(&self, space: SpaceId, user: UserId) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
         change.touches(space).await?;
+        let row = change.tx.row(OWNER, args![space]).await?;
+        if row.map(|row| row.maybe_id::<UserId>(0)).transpose()?.flatten() == Some(user) {
+            return Err(personal());
+        }
         check_not_last_admin(&mut change.tx, space, user).await?;
         let sql = "DELETE FROM members WHERE space_id = $1 AND user_id = $2";
         if change.tx.run(sql, args![space, user]).await? == 0 {
@@ -91,6 +106,10 @@ pub(crate) async fn put(tx: &mut Tx, space: SpaceId, user: UserId, role: Role) -
         args![space, user, role.as_str()],
     );
     kept.await.map(drop)
+}
+
+fn personal() -> CallError {
+    CallError::new(ErrorKind::Conflict, Message::new(&PERSONAL))
 }
 
 /// Refuses when nobody but this user, active, is an admin of the space.

@@ -11,8 +11,13 @@ haft_core::templates! {
         "数据库由更新版本的 Haft 创建：其结构版本为 {actual}，当前程序最高支持 {known}；请使用更新的 Haft";
 }
 
-/// Every step there has ever been. One that was released is never changed; a change is another step.
-const MIGRATIONS: [(u64, &str); 1] = [(1, include_str!("../migrations/0001_first.sql"))];
+/// Every step there has ever been, and what PostgreSQL needs besides. One that was released is never
+/// changed; a change is another step.
+const MIGRATIONS: [(u64, &str, &str); 1] = [(
+    1,
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0001_first.postgres.sql"),
+)];
 
 /// So that two processes never do this at the same time. Any number nobody else uses.
 const POSTGRES_LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7420001)";
@@ -26,15 +31,19 @@ pub(crate) async fn migrate(db: &Db) -> Result<(), CallError> {
         tx.script("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)").await?;
         let row = tx.row("SELECT COALESCE(MAX(version), 0) FROM schema_version", args![]).await?;
         let actual = row.ok_or_else(|| failure::unreadable("no schema version"))?.number(0)?;
-        let known = MIGRATIONS.last().map_or(0, |(number, _)| *number);
+        let known = MIGRATIONS.last().map_or(0, |(number, _, _)| *number);
         if actual > known {
             let message = Message::new(&NEWER).with("actual", actual).with("known", known);
             return Err(CallError::new(ErrorKind::Internal, message));
         }
-        let Some(&(number, script)) = MIGRATIONS.iter().find(|(number, _)| *number > actual) else {
+        let next = MIGRATIONS.iter().find(|(number, _, _)| *number > actual);
+        let Some(&(number, script, postgres)) = next else {
             return tx.commit().await;
         };
         tx.script(script).await?;
+        if let Tx::Postgres(_) = &tx {
+            tx.script(postgres).await?;
+        }
         tx.run("INSERT INTO schema_version (version) VALUES ($1)", args![number]).await?;
         tx.commit().await?;
     }
@@ -46,6 +55,6 @@ mod tests {
 
     #[test]
     fn steps_are_numbered_without_a_gap() {
-        assert!(MIGRATIONS.iter().map(|(number, _)| *number).eq(1..=MIGRATIONS.len() as u64));
+        assert!(MIGRATIONS.iter().map(|(number, _, _)| *number).eq(1..=MIGRATIONS.len() as u64));
     }
 }

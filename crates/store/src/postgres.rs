@@ -15,21 +15,31 @@ haft_core::templates! {
         "数据库 URL 无法解析；格式如 postgres://user:password@host:5432/name";
 }
 
-const CONNECTIONS: u32 = 10;
+const READERS: u32 = 6;
+const WRITERS: u32 = 4;
 const PATIENCE: Duration = Duration::from_secs(5);
 const STATEMENT: &str = "10s";
+const LOCK: &str = "5s";
 
 pub(crate) struct PostgresDb {
+    /// For what reads; the feed must never wait behind writers.
     pub(crate) pool: PgPool,
+    pub(crate) writers: PgPool,
 }
 
 impl PostgresDb {
     pub(crate) async fn open(url: &SecretString) -> Result<Self, CallError> {
         let options = url.expose_secret().parse::<PgConnectOptions>();
         let options = options.map_err(|_| CallError::new(ErrorKind::Validation, Message::new(&BAD_URL)))?;
-        let options = options.application_name("haft").options([("statement_timeout", STATEMENT)]);
-        let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
-        Ok(Self { pool: pool.connect_with(options).await.map_err(failure::of)? })
+        let options = options.application_name("haft").options([
+            ("statement_timeout", STATEMENT),
+            // Whoever stops in the middle of a change must not stop all others.
+            ("idle_in_transaction_session_timeout", LOCK),
+            ("lock_timeout", LOCK),
+        ]);
+        let pool = |most| PgPoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
+        let connected = pool(READERS).connect_with(options.clone()).await.map_err(failure::of_start)?;
+        Ok(Self { pool: connected, writers: pool(WRITERS).connect_lazy_with(options) })
     }
 }
 

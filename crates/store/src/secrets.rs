@@ -1,16 +1,25 @@
 //! Secrets: encrypted at rest, listed by name, and revealed to the engine alone.
 
-use haft_core::{CallError, SpaceId, UserId};
+use haft_core::{CallError, Message, SpaceId, UserId, Violation};
 use jiff::Timestamp;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
 use crate::crypt::{self, Sealed};
-use crate::db::{Tx, args};
+use crate::db::{Db, Tx, args};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
 use crate::{Store, failure, name};
+
+haft_core::templates! {
+    TOO_LONG = "store.secretTooLong",
+        "must have at most {most} bytes",
+        "最多 {most} 字节";
+}
+
+/// The longest value, in bytes.
+const LONGEST: usize = 16 * 1024;
 
 /// So many are encrypted anew in one transaction.
 const BATCH: u64 = 100;
@@ -63,8 +72,12 @@ pub(crate) async fn put(
     by: Option<UserId>,
 ) -> Result<(), CallError> {
     name::check_secret(name)?;
+    if value.expose_secret().len() > LONGEST {
+        let message = Message::new(&TOO_LONG).with("most", LONGEST);
+        return Err(CallError::invalid(vec![Violation::new("value", message)]));
+    }
     let owner = owner.column();
-    let sealed = crypt::seal(store.keys(), &[&space.to_string(), &owner, name], value)?;
+    let sealed = crypt::seal(&store.keys().ring(), &[&space.to_string(), &owner, name], value)?;
     let kept = tx.run(
         "INSERT INTO secrets (space_id, owner, name, key_id, value, updated_at, updated_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -73,6 +86,12 @@ pub(crate) async fn put(
         args![space, owner, name, sealed.key_id, sealed.blob, now(), by],
     );
     kept.await.map(drop)
+}
+
+/// The ids of all keys that secrets are encrypted under.
+pub(crate) async fn key_ids(db: &Db) -> Result<Vec<String>, CallError> {
+    let rows = db.rows("SELECT DISTINCT key_id FROM secrets ORDER BY key_id", args![]).await?;
+    rows.iter().map(|row| row.text(0)).collect()
 }
 
 impl Store {
@@ -149,7 +168,8 @@ impl Store {
         );
         let Some(row) = row.await? else { return Ok(None) };
         let sealed = Sealed { key_id: row.text(0)?, blob: row.bytes(1)? };
-        crypt::open(self.keys(), &[space.to_string().as_str(), owner.as_str(), name], &sealed).map(Some)
+        let keys = self.keys().knowing(&sealed.key_id);
+        crypt::open(&keys, &[space.to_string().as_str(), owner.as_str(), name], &sealed).map(Some)
     }
 
     /// Encrypts whatever is under an older key under the current one, and says how many that were.
@@ -157,10 +177,12 @@ impl Store {
     pub async fn rotate_keys(&self) -> Result<u64, CallError> {
         let mut moved = 0;
         loop {
+            // Asked each time: where another process rotates as well, both end at the newest key.
+            let keys = self.keys().ring();
             let rows = self.db().rows(
                 "SELECT space_id, owner, name, key_id, value FROM secrets
                  WHERE key_id <> $1 ORDER BY space_id, owner, name LIMIT $2",
-                args![self.keys().current.id(), BATCH],
+                args![keys.current.id(), BATCH],
             );
             let rows = rows.await?;
             if rows.is_empty() {
@@ -171,7 +193,8 @@ impl Store {
                 let (space, owner, name) = (row.text(0)?, row.text(1)?, row.text(2)?);
                 let place = [space.as_str(), owner.as_str(), name.as_str()];
                 let old = Sealed { key_id: row.text(3)?, blob: row.bytes(4)? };
-                let new = crypt::seal(self.keys(), &place, &crypt::open(self.keys(), &place, &old)?)?;
+                let keys = self.keys().knowing(&old.key_id);
+                let new = crypt::seal(&keys, &place, &crypt::open(&keys, &place, &old)?)?;
                 // One that was changed meanwhile is under the current key already.
                 let sql = "UPDATE secrets SET key_id = $4, value = $5
                            WHERE space_id = $1 AND owner = $2 AND name = $3 AND value = $6";

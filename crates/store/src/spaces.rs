@@ -48,7 +48,7 @@ impl Store {
         };
         let mut change = self.change(identity()).await?;
         change.touches(space.id).await?;
-        insert(&mut change.tx, &space).await?;
+        insert(&mut change.tx, &space, None).await?;
         members::put(&mut change.tx, space.id, creator, Role::Admin).await?;
         change.commit().await?;
         Ok(space)
@@ -120,11 +120,20 @@ async fn get(tx: &mut Tx, id: SpaceId) -> Result<Space, CallError> {
     space(&row.ok_or_else(|| failure::not_found(&failure::SPACE, id))?)
 }
 
-pub(crate) async fn insert(tx: &mut Tx, space: &Space) -> Result<(), CallError> {
+/// Keeps a new space; a personal one with the user it belongs to.
+pub(crate) async fn insert(tx: &mut Tx, space: &Space, personal_of: Option<UserId>) -> Result<(), CallError> {
     let added = tx.run(
-        "INSERT INTO spaces (id, name, is_personal, version, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6)",
-        args![space.id, &space.name, space.is_personal, space.version, space.created_at, space.updated_at],
+        "INSERT INTO spaces (id, name, is_personal, personal_of, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        args![
+            space.id,
+            &space.name,
+            space.is_personal,
+            personal_of,
+            space.version,
+            space.created_at,
+            space.updated_at
+        ],
     );
     added.await.map(drop)
 }

@@ -13,7 +13,7 @@ use crate::db::Db;
 use crate::keys::MasterKeys;
 use crate::postgres::{self, PostgresDb};
 use crate::sqlite::SqliteDb;
-use crate::{feed, migrate};
+use crate::{feed, migrate, secrets};
 
 haft_core::templates! {
     ONLY_SQLITE = "store.onlySqlite",
@@ -49,7 +49,8 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens what is there, or makes it, and brings it up to date.
+    /// Opens what is there, or makes it, and brings it up to date. Refused when there are secrets that none
+    /// of the keys opens.
     pub async fn open(database: &Database, keys: MasterKeys) -> Result<Self, CallError> {
         let db = match database {
             Database::Sqlite(directory) => Db::Sqlite(SqliteDb::open(directory).await?),
@@ -57,6 +58,7 @@ impl Store {
             Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),
         };
         migrate::migrate(&db).await?;
+        keys.check(secrets::key_ids(&db).await?)?;
         let changed = watch::Sender::new(feed::current(&db).await?);
         let mut listening = JoinSet::new();
         if let Db::Postgres(db) = &db {
@@ -102,8 +104,9 @@ impl Store {
 }
 
 /// Whether something goes although it is still of use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Force {
+    #[default]
     No,
     Yes,
 }

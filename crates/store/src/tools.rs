@@ -88,19 +88,15 @@ pub(crate) fn tool_version(row: &Row) -> Result<ToolVersion, CallError> {
     })
 }
 
-impl Store {
-    /// Every live tool of a space, by name.
-    pub async fn list_tools(&self, space: SpaceId) -> Result<Vec<ToolVersion>, CallError> {
-        let rows = self.db().rows(
-            "SELECT t.id, t.space_id, t.owner_id, v.version, t.created_at, v.created_at, v.spec
-             FROM tools t JOIN tool_versions v ON v.tool_id = t.id AND v.version = t.live_version
-             WHERE t.space_id = $1 ORDER BY t.name",
-            args![space],
-        );
-        rows.await?.iter().map(tool_version).collect()
-    }
+/// A tool's live version by its number, and in full where it changed.
+fn changed(row: &Row) -> Result<((ToolId, u64), Option<ToolVersion>), CallError> {
+    let live = (row.tool_id(0)?, row.number(3)?);
+    let version = row.maybe_text(6)?.map(|_| tool_version(row)).transpose()?;
+    Ok((live, version))
+}
 
-    /// What became of a space's tools since a revision.
+impl Store {
+    /// What became of a space's tools since a revision. One that cannot be read is left out, and logged.
     pub async fn tools_since(&self, space: SpaceId, revision: u64) -> Result<ToolsSince, CallError> {
         let rows = self.db().rows(
             "SELECT t.id, t.space_id, t.owner_id, v.version, t.created_at, v.created_at,
@@ -111,9 +107,15 @@ impl Store {
         );
         let mut tools = ToolsSince { live: Vec::new(), changed: Vec::new() };
         for row in rows.await? {
-            tools.live.push((row.tool_id(0)?, row.number(3)?));
-            if row.maybe_text(6)?.is_some() {
-                tools.changed.push(tool_version(&row)?);
+            match changed(&row) {
+                Ok((live, version)) => {
+                    tools.live.push(live);
+                    tools.changed.extend(version);
+                }
+                Err(error) => {
+                    let id = row.text(0)?;
+                    tracing::warn!(tool = id, %space, cause = %error, "A stored tool cannot be read");
+                }
             }
         }
         Ok(tools)
@@ -126,6 +128,24 @@ impl Store {
              FROM tools t JOIN tool_versions v ON v.tool_id = t.id AND v.version = t.live_version
              WHERE t.space_id = $1 AND t.id = $2",
             args![space, id],
+        );
+        row.await?.map(|row| tool_version(&row)).transpose()
+    }
+
+    /// The tool of that id or name: its live version, or the latest that is held when none is live.
+    pub async fn find_tool(
+        &self,
+        space: SpaceId,
+        id_or_name: &str,
+    ) -> Result<Option<ToolVersion>, CallError> {
+        let id = agents::by_id(id_or_name).unwrap_or_else(|| id_or_name.to_owned());
+        let row = self.db().row(
+            "SELECT t.id, t.space_id, t.owner_id, v.version, t.created_at, v.created_at, v.spec
+             FROM tools t JOIN tool_versions v
+               ON v.tool_id = t.id AND v.version = COALESCE(t.live_version, t.latest_version)
+             WHERE t.space_id = $1 AND (t.id = $2 OR t.name = $3)
+             ORDER BY CASE WHEN t.id = $2 THEN 0 ELSE 1 END LIMIT 1",
+            args![space, id, id_or_name],
         );
         row.await?.map(|row| tool_version(&row)).transpose()
     }

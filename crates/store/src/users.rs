@@ -67,7 +67,7 @@ impl Store {
             let kept = "INSERT INTO passwords (user_id, hash) VALUES ($1, $2)";
             change.tx.run(kept, args![user.id, hash]).await?;
         }
-        spaces::insert(&mut change.tx, &space).await?;
+        spaces::insert(&mut change.tx, &space, Some(user.id)).await?;
         members::put(&mut change.tx, space.id, user.id, Role::Admin).await?;
         change.commit().await?;
         Ok((user, space))
@@ -97,6 +97,16 @@ impl Store {
     pub async fn count_users(&self) -> Result<u64, CallError> {
         let row = self.db().row("SELECT COUNT(*) FROM users", args![]).await?;
         row.ok_or_else(|| failure::unreadable("no count"))?.number(0)
+    }
+
+    /// Who has run the installation for the longest time, of those who still may.
+    pub async fn oldest_admin(&self) -> Result<Option<User>, CallError> {
+        let row = self.db().row(
+            "SELECT id, name, is_admin, is_active, created_at FROM users
+             WHERE is_admin = 1 AND is_active = 1 ORDER BY created_at, id LIMIT 1",
+            args![],
+        );
+        row.await?.map(|row| user(&row, 0)).transpose()
     }
 
     /// Whether anybody who runs the installation can come in by a password.

@@ -64,12 +64,22 @@ impl Client {
 
     /// Sends bytes as they are. A reply that is not JSON is kept as a text.
     pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Reply {
+        self.attempt(method, path, body).await.expect("a reply")
+    }
+
+    /// The same where the server may end meanwhile: nothing when no whole reply came.
+    pub async fn try_send_json(&self, method: Method, path: &str, body: &Value) -> Option<Reply> {
+        let typed = self.with("content-type", "application/json");
+        typed.attempt(method, path, body.to_string().into_bytes()).await.ok()
+    }
+
+    async fn attempt(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Reply, reqwest::Error> {
         let request = self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
-        let response = request.body(body).send().await.expect("a reply");
+        let response = request.body(body).send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await.expect("a body");
+        let text = response.text().await?;
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Reply { status, headers, body }
+        Ok(Reply { status, headers, body })
     }
 }
 

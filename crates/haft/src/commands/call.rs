@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::cli::CallArgs;
 use crate::config::Config;
 use crate::definitions::without_server_fields;
-use crate::door::{Answer, Door};
+use crate::door::{Answer, Data, Door};
 use crate::show::QUIET;
 use crate::{exit, show};
 
@@ -28,7 +28,7 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
     let body = serde_json::json!({"arguments": arguments, "options": options(&args)});
     let (door, name) = match &args.file {
         Some(path) => {
-            let door = Door::here(config).await?;
+            let door = Door::here(config, Data::None).await?;
             match define(&door, path, args.name.as_deref()).await? {
                 Ok(name) => (door, name),
                 Err(refused) => return Ok(told(&refused, args.server.json)),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::diff;
 use crate::cli::{ImportArgs, ImportCommand};
 use crate::config::Config;
-use crate::door::Door;
+use crate::door::{Data, Door};
 use crate::show;
 use crate::show::{QUIET, STRONG};
 
@@ -46,7 +46,7 @@ pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<Exit
     body.retain(|_, value| !value.is_null());
     let door = match Door::named(&args.server, &config)? {
         Some(door) => door,
-        None if args.dry_run => Door::here(config).await?,
+        None if args.dry_run => Door::here(config, Data::None).await?,
         None => bail!(
             "there is no server to keep the tools: run haft login URL or set HAFT_TOKEN, or look with --dry-run"
         ),

@@ -50,7 +50,8 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     let samples = if chosen.is_none() { Samples::Yes } else { Samples::No };
     let admin = first::admin(&store, samples).await.map_err(said)?;
     first::choose_token(&store, &admin, chosen.as_ref()).await.map_err(said)?;
-    let secrets = Arc::new(StoredSecrets::new(store.clone(), config.storage.environment));
+    let revision = store.current_revision().await.map_err(said)?;
+    let secrets = Arc::new(StoredSecrets::new(store.clone(), admin.space, config.storage.environment));
     let parts = Parts {
         egress: egress.clone(),
         store: store.clone(),
@@ -68,17 +69,20 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     let addr = listener.local_addr()?;
     egress.never_dial(addr);
     let stop = stop_on_signal()?;
-    let following = app.clone().follow(stop.clone());
+    let following = app.clone().follow(revision, stop.clone());
 
     if needs_link {
         let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
         greet(&store, &admin, &base.unwrap_or_else(|| format!("http://{addr}"))).await.map_err(said)?;
     }
     println!("listening on http://{addr}");
-    let serving = haft_server::serve(listener, app.router(), stop, GRACE);
-    let (served, followed) = tokio::join!(serving, following);
+    let serving = async {
+        let served = haft_server::serve(listener, app.router(), stop.clone(), GRACE).await;
+        stop.cancel();
+        served
+    };
+    let (served, ()) = tokio::join!(serving, following);
     served?;
-    followed.map_err(said)?;
     // Whatever is still under way is cancelled now, and leaves its record like any other call.
     tools.stop();
     let is_written = tokio::time::timeout(LAST_WRITES, tools.close()).await.is_ok();

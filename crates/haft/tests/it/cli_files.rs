@@ -170,3 +170,45 @@ async fn an_export_applied_to_an_empty_space_gives_the_same() {
     let again = worked(desk.haft_as(there, &["apply", "-f", &directory, "--prune"], "").await);
     assert_eq!(again.stderr, "0 created, 0 updated, 3 unchanged, 0 removed\n");
 }
+
+#[tokio::test]
+async fn a_tool_that_agents_use_is_pruned_only_by_force() {
+    let desk = Desk::new("prune-bound").await;
+    let all = json!({"tools": [mock("echo", "One."), mock("other", "Two.")], "agents": [agent()]});
+    assert_eq!(desk.api.post("/api/tools/import", &all).await.status, 200);
+    let silent = desk.api.post("/api/tools/import", &json!({"prune": true})).await;
+    assert_eq!((silent.status, silent.kind()), (400, "Validation"), "{}", silent.body);
+    assert!(silent.message().contains("tools: must be given with prune"), "{}", silent.message());
+
+    let mut less = json!({"tools": [mock("other", "Two.")], "prune": true});
+    for query in ["", "?dryRun=true"] {
+        let refused = desk.api.post(&format!("/api/tools/import{query}"), &less).await;
+        assert_eq!((refused.status, refused.kind()), (409, "Conflict"), "{}", refused.body);
+        assert_eq!(refused.body["error"]["details"]["agents"], json!(["天气 guide"]));
+    }
+    assert_eq!(desk.api.get("/api/tools/echo").await.status, 200);
+    less["force"] = json!(true);
+    let pruned = desk.api.post("/api/tools/import", &less).await;
+    assert_eq!(pruned.status, 200, "{}", pruned.body);
+    assert_eq!(desk.api.get("/api/tools/echo").await.status, 404);
+    let listed = desk.api.get("/api/agents").await;
+    assert_eq!(listed.data()["items"][0]["toolIds"], json!(["calculator"]));
+
+    // An agent that goes as well is in nobody's way.
+    let both = json!({"tools": [mock("echo", "One.")], "agents": [{"name": "brief", "toolIds": ["echo"]}]});
+    assert_eq!(desk.api.post("/api/tools/import", &both).await.status, 200);
+    let none = desk.api.post("/api/tools/import", &json!({"tools": [], "agents": [], "prune": true})).await;
+    assert_eq!(none.status, 200, "{}", none.body);
+}
+
+#[tokio::test]
+async fn an_export_says_nothing_of_versions() {
+    let desk = Desk::new("pinned").await;
+    let pinned = json!({"name": "guide", "bindings": [{"toolId": "echo", "pinnedVersion": 1}]});
+    for (path, body) in [("/api/tools", mock("echo", "One.")), ("/api/agents", pinned)] {
+        assert_eq!(desk.api.post(path, &body).await.status, 201, "{path}");
+    }
+    let exported = desk.api.get("/api/tools/export").await;
+    assert_eq!(exported.data()["agents"][0]["bindings"][0]["toolId"], "echo");
+    assert!(!exported.body.to_string().contains("pinnedVersion"), "{}", exported.body);
+}

@@ -257,3 +257,32 @@ async fn a_pasted_command_becomes_a_tool_and_its_credential_a_secret() {
         assert_eq!(reply.status, 400, "{route}: {}", reply.body);
     }
 }
+
+#[tokio::test]
+async fn a_dry_run_may_be_asked_for_in_the_address() {
+    let (_server, api) = start(&[]).await;
+    let tool = json!({"name": "one", "description": "One.", "url": "https://one.example"});
+    let item = json!({"name": "two", "request": {"method": "GET", "url": "https://two.example/a"}});
+    let schema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
+    let collection = json!({"info": {"name": "Two", "schema": schema}, "item": [item]});
+    for (path, body) in [
+        ("/api/tools/import", json!({"tools": [tool]})),
+        ("/api/tools/import/openapi", json!({"spec": petstore("https://pets.example")})),
+        ("/api/tools/import/curl", json!({"command": "curl 'https://three.example/a'"})),
+        ("/api/tools/import/postman", json!({"document": collection})),
+    ] {
+        let looked = api.post(&format!("{path}?dryRun=true"), &body).await;
+        assert_eq!(looked.status, 200, "{path}: {}", looked.body);
+        assert_eq!(api.get("/api/tools?type=http").await.data()["total"], 0, "{path} keeps nothing");
+        assert_eq!(api.post(&format!("{path}?colour=red"), &body).await.status, 400, "{path}");
+    }
+    let space = api.post("/api/spaces?dryRun=true", &json!({"name": "team"})).await;
+    assert_eq!((space.status, &space.data()["name"]), (200, &json!("team")), "{}", space.body);
+    assert!(!api.get("/api/spaces").await.body.to_string().contains("team"), "no space either");
+    assert_eq!(api.post("/api/spaces?dryRun=true", &json!({"name": " team"})).await.status, 400);
+
+    assert_eq!(api.post("/api/agents", &json!({"name": "clerk"})).await.status, 201);
+    let bound = api.post("/api/agents/clerk/tools?dryRun=true", &json!({"toolId": "calculator"})).await;
+    assert_eq!((bound.status, &bound.data()["toolId"]), (200, &json!("calculator")), "{}", bound.body);
+    assert_eq!(api.get("/api/agents/clerk").await.data()["toolIds"], json!([]));
+}

@@ -1,6 +1,7 @@
 //! Model providers through the doors of the binary: their keys go in and only their names come out.
 
 use axum::http::Method;
+use haft_testkit::{Upstream, json_reply};
 use serde_json::{Value, json};
 
 use crate::agents::{make, refused, scoped, stranger};
@@ -75,7 +76,8 @@ async fn a_key_as_it_was_shown_stays_and_another_takes_its_place() {
         (json!("***"), json!("secret://shared"), 2),
         (json!("secret://me/mine"), json!("secret://me/mine"), 3),
         (json!(null), Value::Null, 4),
-        (json!("third-key"), json!("secret://provider_glm_key"), 5),
+        // The secret of that name is not the provider's any more.
+        (json!("third-key"), json!("secret://provider_glm_key_2"), 5),
     ] {
         let body = json!({"name": "glm", "kind": "openai", "apiKey": key});
         let reply = api.put("/api/providers/glm", &body).await;
@@ -95,8 +97,94 @@ async fn a_key_as_it_was_shown_stays_and_another_takes_its_place() {
     let renamed = json!({"name": "old", "kind": "openai", "apiKey": "secret://provider_glm_key"});
     assert_eq!(api.put("/api/providers/glm", &renamed).await.status, 200);
     let namesake = json!({"name": "glm", "kind": "openai", "apiKey": KEY});
-    let said = "apiKey: would replace secret://provider_glm_key, which old uses";
-    refused(&api.post("/api/providers", &namesake).await, said, &namesake);
+    let made = make(&api, "/api/providers", &namesake).await;
+    assert_eq!(made["apiKey"], "secret://provider_glm_key_3");
+}
+
+#[tokio::test]
+async fn a_key_never_takes_the_place_of_a_secret_that_is_not_the_providers() {
+    let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
+    let (_server, api) = start(&[]).await;
+    let by_hand = json!({"value": "set-by-hand"});
+    assert_eq!(api.put("/api/secrets/provider_glm_key", &by_hand).await.status, 200);
+    let tool = json!({"name": "reader", "description": "Reads.", "url": upstream.url("/"),
+        "headers": {"X-Key": "secret://provider_glm_key"}});
+    make(&api, "/api/tools", &tool).await;
+    let made = make(&api, "/api/providers", &json!({"name": "glm", "kind": "openai", "apiKey": KEY})).await;
+    assert_eq!(made["apiKey"], "secret://provider_glm_key_2");
+    let called = api.post("/api/tools/reader/execute", &json!({})).await;
+    assert_eq!(called.status, 200, "{}", called.body);
+    assert_eq!(upstream.seen()[0].header("x-key"), Some("set-by-hand"));
+
+    make(&api, "/api/providers", &json!({"name": "other", "kind": "openai"})).await;
+    let taken = json!({"name": "other", "kind": "openai", "apiKey": KEY});
+    assert_eq!(api.put("/api/providers/glm", &taken).await.status, 409);
+    let names = api.get("/api/secrets").await.body.to_string();
+    assert!(!names.contains("provider_other_key"), "no key stays of what was refused: {names}");
+}
+
+#[tokio::test]
+async fn a_provider_is_tried_out() {
+    let upstream = Upstream::start(|seen| match (seen.target.as_str(), seen.header("authorization")) {
+        ("/v1/models", Some(key)) if key == format!("Bearer {KEY}") => {
+            json_reply(200, &json!({"data": [{"id": "glm-5"}, {"id": format!("echo {KEY}")}]}))
+        }
+        (_, _) if seen.header("x-api-key") == Some(KEY) && seen.header("anthropic-version").is_some() => {
+            json_reply(200, &json!({"data": [{"id": "large"}]}))
+        }
+        ("/page/models", _) => json_reply(200, &json!({"hello": 1})),
+        ("/v1/models", _) => json_reply(401, &json!({"error": "no"})),
+        (_, _) => json_reply(404, &json!({})),
+    })
+    .await;
+    let (_server, api) = start(&[]).await;
+    let test = async |body: Value| {
+        let name = body["name"].as_str().expect("a name").to_owned();
+        make(&api, "/api/providers", &body).await;
+        let reply = api.post(&format!("/api/providers/{name}/test"), &json!({})).await;
+        assert_eq!(reply.status, 200, "{name}: {}", reply.body);
+        assert!(!reply.body.to_string().contains(KEY), "{}", reply.body);
+        reply.data().clone()
+    };
+    let at = |path: &str| upstream.url(path);
+    let good = test(json!({"name": "good", "kind": "openai", "baseUrl": at("/v1/"), "apiKey": KEY})).await;
+    assert_eq!(
+        good,
+        json!({"ok": true, "status": 200, "message": "127.0.0.1 answers, and has 2 models", "models": ["glm-5", "echo ***"]})
+    );
+    let claude =
+        test(json!({"name": "claude", "kind": "anthropic", "baseUrl": at("/"), "apiKey": KEY})).await;
+    assert_eq!((&claude["ok"], &claude["models"]), (&json!(true), &json!(["large"])));
+    for (body, status, said) in [
+        (
+            json!({"name": "keyless", "kind": "openai", "baseUrl": at("/v1")}),
+            json!(401),
+            "the key is not good",
+        ),
+        (
+            json!({"name": "page", "kind": "openai", "baseUrl": at("/page")}),
+            json!(200),
+            "not with a list of models",
+        ),
+        (json!({"name": "missing", "kind": "gemini", "baseUrl": at("/")}), json!(404), "answered 404"),
+        (
+            json!({"name": "unset", "kind": "openai", "baseUrl": at("/v1"), "apiKey": "secret://nothing"}),
+            json!(null),
+            "secret://nothing has no value yet",
+        ),
+        (
+            json!({"name": "inner", "kind": "openai", "baseUrl": "http://10.0.0.1/v1"}),
+            json!(null),
+            "10.0.0.1 resolves to a private address",
+        ),
+    ] {
+        let outcome = test(body).await;
+        assert_eq!((&outcome["ok"], &outcome["status"]), (&json!(false), &status), "{outcome}");
+        assert!(outcome["message"].as_str().is_some_and(|message| message.contains(said)), "{outcome}");
+    }
+    let scripted = test(json!({"name": "scripted", "kind": "scripted", "models": ["m"]})).await;
+    assert_eq!((&scripted["ok"], &scripted["models"]), (&json!(true), &json!(["m"])));
+    assert_eq!(api.post("/api/providers/nobody/test", &json!({})).await.status, 404);
 }
 
 #[tokio::test]
@@ -187,6 +275,7 @@ async fn providers_are_for_their_space_and_for_its_admins() {
             (Method::POST, "/api/providers"),
             (Method::PUT, "/api/providers/local"),
             (Method::DELETE, "/api/providers/local"),
+            (Method::POST, "/api/providers/local/test"),
         ] {
             let reply = client.send_json(method.clone(), path, &body).await;
             assert_eq!((reply.status, reply.kind()), (403, "Permission"), "{scope}: {method} {path}");

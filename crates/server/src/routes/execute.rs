@@ -1,15 +1,17 @@
 //! Calling a tool: `POST /api/tools/{idOrName}/execute`.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
+use haft_core::agent::AgentBinding;
 use haft_core::call::{RunMode, Validation};
 use haft_core::error::ROOT;
 use haft_core::tool::input::camel_keys;
 use haft_core::{
-    AgentId, CallError, CallId, CallOptions, ConversationId, ErrorKind, Message, ToolSchema, Violation,
+    AgentId, Binding, CallError, CallId, CallOptions, Caller, ConversationId, ErrorKind, Message, ToolSchema,
+    Violation,
 };
 use haft_engine::CallRequest;
 use serde::Deserialize;
@@ -25,6 +27,9 @@ use crate::query::Named;
 use crate::request::Asked;
 
 haft_core::templates! {
+    NO_SUCH_AGENT = "execute.noSuchAgent",
+        "there is no agent {name}",
+        "没有智能体 {name}";
     NOT_IN_BACKGROUND = "execute.notInBackground",
         "this server cannot run calls in the background yet; leave out mode and asyncAfter",
         "本服务暂不支持后台调用；请去掉 mode 和 asyncAfter";
@@ -86,9 +91,30 @@ async fn execute(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let ExecuteTool { arguments, options } = read(body)?;
-    let options = options.checked()?;
+    let mut options = options.checked()?;
+    if let Some(agent) = options.agent {
+        options.binding = binding(&state, &caller, agent, &tool).await?;
+    }
     let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
     Ok(envelope::outcome(&result, &asked))
+}
+
+/// How an agent uses a tool, where the call is made for one: its defaults, fixed values and policy hold.
+async fn binding(
+    state: &AppState,
+    caller: &Caller,
+    agent: AgentId,
+    tool: &str,
+) -> Result<Option<Arc<Binding>>, CallError> {
+    let Some(agent) = state.store.get_agent(caller.space, &agent.to_string()).await? else {
+        let message = Message::new(&NO_SUCH_AGENT).with("name", agent);
+        return Err(CallError::new(ErrorKind::NotFound, message).detail("what", "agent"));
+    };
+    let Some(tool) = state.tools_of(caller).await?.get(tool) else { return Ok(None) };
+    let bound = agent.spec.bindings.iter().find(|binding| binding.tool_id == tool.id);
+    let binding = bound.map(AgentBinding::to_binding).transpose();
+    let binding = binding.map_err(|violation| CallError::invalid(vec![violation]))?;
+    Ok(binding.map(Arc::new))
 }
 
 impl Options {

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use haft_core::space::{Role, Space};
 use haft_core::user::{Scope, User};
-use haft_core::{CallError, ErrorKind, Message};
+use haft_core::{CallError, ErrorKind, Message, Violation};
 use haft_store::{CredentialHash, Page};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,9 @@ haft_core::templates! {
     LINK_USED = "login.linkUsed",
         "this link was used already or is too old; `haft admin reset` makes another",
         "此链接已使用或已过期；可用 `haft admin reset` 重新生成";
+    ONE_WAY = "login.oneWay",
+        "give name and password, or a token, or a link",
+        "请提供用户名和密码，或令牌，或链接";
     NOT_A_TOKEN = "login.notAToken",
         "the token is not known",
         "令牌无法识别";
@@ -53,12 +56,34 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
+/// Exactly one of the three ways to come in.
 #[derive(Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    name: Option<String>,
+    password: Option<SecretString>,
+    token: Option<SecretString>,
+    link: Option<SecretString>,
+}
+
 enum Login {
     Password { name: String, password: SecretString },
     Token { token: SecretString },
     Link { link: SecretString },
+}
+
+impl Given {
+    fn login(self) -> Result<Login, CallError> {
+        match (self.name, self.password, self.token, self.link) {
+            (Some(name), Some(password), None, None) => Ok(Login::Password { name, password }),
+            (None, None, Some(token), None) => Ok(Login::Token { token }),
+            (None, None, None, Some(link)) => Ok(Login::Link { link }),
+            _ => {
+                let violation = Violation::new(haft_core::error::ROOT, Message::new(&ONE_WAY));
+                Err(CallError::invalid(vec![violation]))
+            }
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -88,7 +113,7 @@ async fn login(
     if !state.is_own_origin(&headers) {
         return Err(crate::auth::foreign_origin().into());
     }
-    let given: Login = read(body)?;
+    let given = read::<Given>(body)?.login()?;
     let account = match &given {
         Login::Password { name, .. } => Some(name.clone()),
         Login::Token { .. } | Login::Link { .. } => None,
@@ -99,6 +124,8 @@ async fn login(
         let error = CallError::new(ErrorKind::RateLimit, Message::new(&TOO_MANY_FAILURES));
         return Err(error.retry_after(pause).into());
     }
+    // Counted first, so that many at once are no more than one after another.
+    state.guesses.failed(address, account, now);
     let (found, template) = match given {
         Login::Password { name, password } => (state.store.verify_password(&name, &password).await?, &WRONG),
         Login::Token { token } => {
@@ -113,9 +140,9 @@ async fn login(
         }
     };
     let Some(user) = found else {
-        state.guesses.failed(address, account, now);
         return Err(CallError::new(ErrorKind::Unauthorized, Message::new(template)).into());
     };
+    state.guesses.was_none(address);
     if let Some(account) = account {
         state.guesses.succeeded(account);
     }
@@ -149,7 +176,9 @@ async fn me(State(state): State<AppState>, Who(visitor): Who) -> Result<Response
 }
 
 async fn answer(state: &AppState, visitor: &Visitor) -> Result<Response, Failure> {
-    let (spaces, _) = state.store.list_spaces(visitor.user.id, &Page::first(SPACES)).await?;
+    let (mut spaces, _) = state.store.list_spaces(visitor.user.id, &Page::first(SPACES)).await?;
+    // A token that may less than its user knows of its own space alone.
+    spaces.retain(|(space, _)| space.id == visitor.space || visitor.may_act_for_itself());
     let of_mine = |(space, role): (Space, Role)| SpaceOfMine {
         id: space.id,
         name: space.name,

@@ -6,17 +6,22 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_core::space::{Member, Role, Space};
+use haft_core::tool::input::camel_keys;
 use haft_core::user::{Scope, User};
-use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
+use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId, Violation};
+use haft_engine::now;
 use haft_store::Force;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
 
+use super::saving::{Saving, check_version, differing, refuse, take};
 use super::users::not_found as no_such_user;
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Who;
 use crate::body::{JsonBody, read};
-use crate::envelope;
+use crate::envelope::{self, tagged};
 use crate::error::Failure;
 use crate::query::{Forced, ListOf, Named, NamedWithin, Parameters, if_match};
 use crate::visitors::Visitor;
@@ -28,13 +33,22 @@ haft_core::templates! {
     NOT_ALLOWED = "spaces.notAllowed",
         "only an admin of the space may do this, with a token that allows it",
         "仅该空间的管理员可以操作，且令牌须有相应权限";
+    BAD_NAME = "spaces.badName",
+        "must have 1 to {most} characters, none of them a control character, no blank at either end, and not the form of an id",
+        "长度必须为 1 到 {most} 个字符，不能包含控制字符，首尾不能有空白，且不能是 id 的形式";
 }
+
+/// Fields the server sets. A body may carry them along, as it was read.
+const KEPT_BY_SERVER: [&str; 6] = ["id", "isPersonal", "role", "version", "createdAt", "updatedAt"];
+
+const LONGEST_NAME: usize = 100;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/spaces", create)
             .needs(Needs::Identity)
             .says("Makes a space; who makes it is its admin")
+            .dry_run()
             .takes("SpaceInput")
             .answers(201, "Space"),
         Route::get("/spaces", list)
@@ -46,7 +60,8 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::put("/spaces/{id}", rename)
             .needs(Needs::Identity)
             .says("Renames a space")
-            .takes("SpaceInput")
+            .dry_run()
+            .takes("SpaceUpdate")
             .answers(200, "Space"),
         Route::delete("/spaces/{id}", remove)
             .needs(Needs::Identity)
@@ -92,14 +107,21 @@ struct Shown {
 async fn create(
     State(state): State<AppState>,
     Who(visitor): Who,
+    Parameters(saving): Parameters<Saving>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let SpaceInput { name } = read(body)?;
     if visitor.scope != Scope::Admin {
         return Err(not_allowed().into());
     }
+    check_name(&name)?;
+    if saving.dry_run {
+        let (id, now) = (SpaceId::from(Uuid::now_v7()), now());
+        let space = Space { id, name, is_personal: false, version: 1, created_at: now, updated_at: now };
+        return Ok(envelope::success(StatusCode::OK, Shown { space, role: Role::Admin }));
+    }
     let space = state.store.create_space(&name, visitor.user.id).await?;
-    Ok(envelope::success(StatusCode::CREATED, Shown { space, role: Role::Admin }))
+    Ok(shown(StatusCode::CREATED, space, Role::Admin))
 }
 
 async fn list(
@@ -118,22 +140,36 @@ async fn show(
     Named(id): Named,
 ) -> Result<Response, Failure> {
     let (space, role) = find(&state, &visitor, &id).await?;
-    Ok(envelope::success(StatusCode::OK, Shown { space, role }))
+    Ok(shown(StatusCode::OK, space, role))
 }
 
 async fn rename(
     State(state): State<AppState>,
     Who(visitor): Who,
     Named(id): Named,
+    Parameters(saving): Parameters<Saving>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
+    let mut body = camel_keys(body);
+    let kept = if let Value::Object(fields) = &mut body { take(fields, &KEPT_BY_SERVER) } else { Map::new() };
     let SpaceInput { name } = read(body)?;
     let (space, role) = find(&state, &visitor, &id).await?;
     check_admin(&visitor, role)?;
+    check_name(&name)?;
+    let actual = serde_json::to_value(Shown { space: space.clone(), role }).unwrap_or_default();
+    refuse(differing(&kept, &actual))?;
     let expected = if_match(&headers)?.unwrap_or(space.version);
+    check_version(&space.name, space.version, expected)?;
+    if name == space.name {
+        return Ok(shown(StatusCode::OK, space, role));
+    }
+    if saving.dry_run {
+        let space = Space { name, version: space.version + 1, updated_at: now(), ..space };
+        return Ok(envelope::success(StatusCode::OK, Shown { space, role }));
+    }
     let space = state.store.rename_space(space.id, &name, expected).await?;
-    Ok(envelope::success(StatusCode::OK, Shown { space, role }))
+    Ok(shown(StatusCode::OK, space, role))
 }
 
 async fn remove(
@@ -141,9 +177,13 @@ async fn remove(
     Who(visitor): Who,
     Named(id): Named,
     Parameters(forced): Parameters<Forced>,
+    headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let (space, role) = find(&state, &visitor, &id).await?;
     check_admin(&visitor, role)?;
+    if let Some(expected) = if_match(&headers)? {
+        check_version(&space.name, space.version, expected)?;
+    }
     let force = if forced.force { Force::Yes } else { Force::No };
     state.store.delete_space(space.id, force).await?;
     state.visitors.forget();
@@ -186,13 +226,31 @@ async fn remove_member(
     if !(is_own && visitor.scope == Scope::Admin) {
         check_admin(&visitor, role)?;
     }
-    let user = find_user(&state, &user).await?;
+    let named = user;
+    let user = find_user(&state, &named).await?;
     let Some(role) = state.store.role_of(space.id, user.id).await? else {
-        return Err(no_such_user(&user.name).into());
+        return Err(no_such_user(&named).into());
     };
     state.store.remove_member(space.id, user.id).await?;
     state.visitors.forget();
     Ok(envelope::success(StatusCode::OK, Member { user_id: user.id, name: user.name, role }))
+}
+
+/// The answer that shows a space, with its version.
+fn shown(status: StatusCode, space: Space, role: Role) -> Response {
+    let version = space.version;
+    tagged(envelope::success(status, Shown { space, role }), version)
+}
+
+/// The rule that the store holds names to, for what is tried without it.
+fn check_name(name: &str) -> Result<(), CallError> {
+    let is_short = (1..=LONGEST_NAME).contains(&name.chars().count());
+    let is_plain = name.trim() == name && !name.chars().any(char::is_control);
+    if is_short && is_plain && Uuid::try_parse(name).is_err() {
+        return Ok(());
+    }
+    let message = Message::new(&BAD_NAME).with("most", LONGEST_NAME);
+    Err(CallError::invalid(vec![Violation::new("name", message)]))
 }
 
 /// The space, as long as one is a member and has not come with a token for another.

@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{Needs, Route};
 use crate::app::AppState;
-use crate::auth::Who;
+use crate::auth::{Who, too_little};
 use crate::body::{JsonBody, read};
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters};
+use crate::visitors::Via;
 
 haft_core::templates! {
     MORE_THAN_OWN = "tokens.moreThanOwn",
@@ -74,6 +75,9 @@ async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let NewToken { name, scope, expires_at, space_id } = read(body)?;
+    if !visitor.may_act_for_itself() {
+        return Err(too_little(Needs::SpaceAdmin).into());
+    }
     let scope = scope.unwrap_or(visitor.scope);
     let mut violations = Vec::new();
     if scope > visitor.scope {
@@ -83,6 +87,12 @@ async fn create(
     if expires_at.is_some_and(|at| at <= Timestamp::now()) {
         violations.push(Violation::new("expiresAt", Message::new(&IN_THE_PAST)));
     }
+    // What a token makes ends no later than it does; a session's may outlive it.
+    let latest = visitor.until.filter(|_| matches!(visitor.via, Via::Token(_)));
+    let expires_at = match (expires_at, latest) {
+        (Some(at), Some(latest)) => Some(at.min(latest)),
+        (at, latest) => at.or(latest),
+    };
     if !violations.is_empty() {
         return Err(CallError::invalid(violations).into());
     }
@@ -119,7 +129,12 @@ async fn remove(
     };
     let token = id.parse::<TokenId>().map_err(|_| not_found())?;
     let found = state.store.get_token(visitor.space, token).await?;
-    let is_allowed = |token: &Token| token.user_id == visitor.user.id || visitor.may(Needs::SpaceAdmin);
+    // Any token may end itself; another needs the right to act for the user.
+    let is_itself = visitor.via == Via::Token(token);
+    let is_allowed = |token: &Token| {
+        let is_own = token.user_id == visitor.user.id;
+        is_itself || (is_own && visitor.may_act_for_itself()) || visitor.may(Needs::SpaceAdmin)
+    };
     let found = found.filter(is_allowed).ok_or_else(not_found)?;
     state.store.delete_token(visitor.space, token).await?;
     state.visitors.forget();

@@ -150,7 +150,7 @@ async fn options_do_what_they_say_in_both_spellings() {
     );
 
     let options = json!({"options": {"callId": "call_1", "mode": "sync",
-        "agentId": "0190b5a0-0000-7000-8000-000000000000", "conversation_id": "0190b5a0-0000-7000-8000-000000000001"}});
+        "conversation_id": "0190b5a0-0000-7000-8000-000000000001"}});
     assert_eq!(app.execute("typed", options).await.data()["callId"], "call_1");
 }
 

@@ -105,7 +105,7 @@ impl App {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
-        let secrets = Arc::new(StoredSecrets::new(store.clone(), HashMap::new()));
+        let secrets = Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
         let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
         let app = haft_server::App::new(engine.clone(), store, secrets, egress, Settings::default());
         let router = app.router();

@@ -61,9 +61,12 @@ async fn a_foreign_space_sees_nothing() {
                 seen(listed, |(secrets, _)| secrets.is_empty())
             }),
             ("delete_secret", seen(store.delete_secret(away.id, space, "KEY").await, |()| false)),
-            ("list_tools", seen(store.list_tools(away.id).await, Vec::is_empty)),
             ("tools_since", { seen(store.tools_since(away.id, 0).await, |since| since.live.is_empty()) }),
             ("get_tool", seen(store.get_tool(away.id, &tool.id).await, Option::is_none)),
+            ("find_tool by id", {
+                seen(store.find_tool(away.id, &tool.id.to_string()).await, Option::is_none)
+            }),
+            ("find_tool by name", seen(store.find_tool(away.id, "weather").await, Option::is_none)),
             ("put_tools", seen(store.put_tools(away.id, vec![put], &[], None).await, |_| false)),
             ("versions", seen(store.versions(away.id, &tool.id).await, Vec::is_empty)),
             ("get_version", seen(store.get_version(away.id, &tool.id, 1).await, Option::is_none)),
@@ -124,7 +127,7 @@ async fn two_spaces_may_use_the_same_names() {
             store.create_agent(space, None, AgentSpec::new("clerk")).await.expect("an agent");
             store.create_provider(space, provider("openai")).await.expect("a provider");
         }
-        assert_eq!(store.list_tools(home.id).await.expect("a list").len(), 1);
+        assert_eq!(store.tools_since(home.id, 0).await.expect("a list").live.len(), 1);
     })
     .await;
 }

@@ -27,6 +27,49 @@ async fn a_user_comes_with_a_personal_space() {
 }
 
 #[tokio::test]
+async fn a_personal_space_is_its_users_alone() {
+    both(async |place| {
+        let store = place.open().await;
+        let ((ada, home), (bob, away)) = (user(&store, "ada").await, user(&store, "bob").await);
+        for role in [Role::Viewer, Role::Admin] {
+            assert_eq!(kind(store.put_member(home.id, bob.id, role).await), ErrorKind::Conflict);
+        }
+        assert_eq!(kind(store.remove_member(home.id, ada.id).await), ErrorKind::Conflict);
+        assert_eq!(kind(store.remove_member(home.id, bob.id).await), ErrorKind::NotFound);
+        assert_eq!(kind(store.put_member(home.id, ada.id, Role::Editor).await), ErrorKind::Conflict);
+        store.put_member(home.id, ada.id, Role::Admin).await.expect("no change");
+
+        // Even where somebody got in otherwise, each has the own one.
+        let rows = format!(
+            "INSERT INTO members (space_id, user_id, role) VALUES ('{}', '{}', 'viewer');
+             INSERT INTO members (space_id, user_id, role) VALUES ('{}', '{}', 'viewer');",
+            away.id, ada.id, home.id, bob.id
+        );
+        place.raw(&rows).await;
+        for (user, space) in [(&ada, &home), (&bob, &away)] {
+            let own = store.personal_space(user.id).await.expect("an answer");
+            assert_eq!(own, Some((space.id, Role::Admin)), "{}", user.name);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_oldest_admin_is_one_who_may_act() {
+    both(async |place| {
+        let store = place.open().await;
+        assert_eq!(store.oldest_admin().await.expect("an answer"), None);
+        user(&store, "ada").await;
+        let (bob, _) = store.create_user("bob", None, true).await.expect("a user");
+        let (cyd, _) = store.create_user("cyd", None, true).await.expect("a user");
+        assert_eq!(store.oldest_admin().await.expect("an answer"), Some(bob.clone()));
+        store.set_user_rights(bob.id, false, true).await.expect("switched off");
+        assert_eq!(store.oldest_admin().await.expect("an answer"), Some(cyd));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_password_is_right_or_wrong_and_never_stored() {
     both(async |place| {
         let store = place.open().await;

@@ -1,7 +1,7 @@
 //! Secrets: back as they were, for nobody else, unreadable in the database, and moved to new keys.
 
-use haft_core::{ErrorKind, SpaceId};
-use haft_store::{MasterKeys, SecretOwnerId, Store};
+use haft_core::{ErrorKind, Locale, SpaceId};
+use haft_store::{Key, MasterKeys, SecretOwnerId, Store};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::support::{KEY, all, both, keys, kind, user};
@@ -96,9 +96,55 @@ async fn keys_rotate_and_the_old_one_may_go() {
         store.close().await;
         drop(store);
 
-        let store = place.open_with(keys(&[KEY])).await;
-        let lost = store.reveal(home.id, SecretOwnerId::Space, "S0").await;
-        assert_eq!(kind(lost), ErrorKind::Internal);
+        let refused = Store::open(&place.database, keys(&[KEY])).await.err().expect("refused");
+        assert_eq!(refused.kind(), ErrorKind::Internal);
+        let missing = Key::parse(NEW_KEY).expect("a key");
+        assert!(refused.message().render(Locale::En).contains(missing.id()), "{refused}");
+        let store = place.open_with(keys(&[KEY, NEW_KEY])).await;
+        assert_eq!(reveal(&store, home.id, SecretOwnerId::Space, "S0").await.as_deref(), Some("S0"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_added_by_another_process_is_read_again() {
+    both(async |place| {
+        let name = format!("haft-keys-{}.key", uuid::Uuid::now_v7().simple());
+        let file = std::env::temp_dir().join(name);
+        let store = place.open_with(MasterKeys::from_file(&file).expect("made")).await;
+        let (_, home) = user(&store, "ada").await;
+        put(&store, home.id, SecretOwnerId::Space, "KEY", "a value").await;
+        store.close().await;
+        drop(store);
+
+        let read_before = MasterKeys::from_file(&file).expect("read");
+        let store = place.open_with(MasterKeys::add_to_file(&file).expect("another")).await;
+        assert_eq!(store.rotate_keys().await.expect("rotated"), 1);
+        store.close().await;
+        drop(store);
+
+        let store = place.open_with(read_before).await;
+        assert_eq!(reveal(&store, home.id, SecretOwnerId::Space, "KEY").await.as_deref(), Some("a value"));
+        assert_eq!(store.rotate_keys().await.expect("nothing more"), 0);
+        std::fs::remove_file(&file).expect("removed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_value_has_a_longest_length() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let longest = "x".repeat(16 * 1024);
+        put(&store, home.id, SecretOwnerId::Space, "KEY", &longest).await;
+        let longer = SecretString::from(format!("{longest}x"));
+        let refused = store.put_secret(home.id, SecretOwnerId::Space, "KEY", &longer, None).await;
+        let refused = refused.expect_err("too long");
+        assert_eq!(refused.kind(), ErrorKind::Validation);
+        assert_eq!(refused.violations()[0].path, "value");
+        let kept = reveal(&store, home.id, SecretOwnerId::Space, "KEY").await;
+        assert_eq!(kept.map(|value| value.len()), Some(longest.len()), "the one before");
     })
     .await;
 }

@@ -2,7 +2,7 @@
 
 use haft_core::agent::{AgentBinding, AgentSpec};
 use haft_core::{ErrorKind, Locale, ToolId, ToolName};
-use haft_store::{Force, PutTool, VersionState};
+use haft_store::{Apply, Force, PutTool, VersionState};
 use uuid::Uuid;
 
 use crate::support::{both, kind, next, put_tool, tool, user};
@@ -19,7 +19,8 @@ async fn a_tool_is_kept_as_it_was_given() {
         let kept = store.put_tools(home.id, vec![put], &[], Some(ada.id)).await.expect("kept");
         assert_eq!(kept, std::slice::from_ref(&given));
         assert_eq!(store.get_tool(home.id, &given.id).await.expect("found"), Some(given.clone()));
-        assert_eq!(store.list_tools(home.id).await.expect("a list"), std::slice::from_ref(&given));
+        let all = store.tools_since(home.id, 0).await.expect("a list");
+        assert_eq!(all.changed, std::slice::from_ref(&given));
 
         let second = next(&given, "Better.", VersionState::Live);
         let kept = store.put_tools(home.id, vec![second], &[], None).await.expect("kept");
@@ -68,12 +69,12 @@ async fn many_tools_are_kept_all_or_none() {
         let before = store.current_revision().await.expect("a revision");
         let tools = vec![tool(home.id, "first"), tool(home.id, "second"), tool(home.id, "taken")];
         assert_eq!(kind(store.put_tools(home.id, tools, &[], None).await), ErrorKind::Conflict);
-        assert_eq!(store.list_tools(home.id).await.expect("a list"), [taken]);
+        assert_eq!(store.tools_since(home.id, 0).await.expect("a list").changed, [taken]);
         assert_eq!(store.current_revision().await.expect("a revision"), before, "nothing happened");
 
         let tools = vec![tool(home.id, "first"), tool(home.id, "second")];
         assert_eq!(store.put_tools(home.id, tools, &[], None).await.expect("kept").len(), 2);
-        assert_eq!(store.list_tools(home.id).await.expect("a list").len(), 3);
+        assert_eq!(store.tools_since(home.id, 0).await.expect("a list").live.len(), 3);
     })
     .await;
 }
@@ -117,13 +118,24 @@ async fn a_tool_that_was_never_approved_is_not_called() {
         let put = PutTool { state: VersionState::Held, ..tool(home.id, "weather") };
         let id = put.version.id.clone();
         store.put_tools(home.id, vec![put], &[], None).await.expect("kept");
-        assert!(store.list_tools(home.id).await.expect("a list").is_empty());
+        assert!(store.tools_since(home.id, 0).await.expect("a list").live.is_empty());
+        assert_eq!(store.get_tool(home.id, &id).await.expect("an answer"), None);
+        for sought in ["weather".to_owned(), id.to_string(), id.to_string().to_uppercase()] {
+            let found = store.find_tool(home.id, &sought).await.expect("an answer").expect("found");
+            assert_eq!((found.id, found.version), (id.clone(), 1), "{sought}");
+        }
+        assert_eq!(store.find_tool(home.id, "absent").await.expect("an answer"), None);
         assert_eq!(
             kind(store.put_tools(home.id, vec![tool(home.id, "weather")], &[], None).await),
             ErrorKind::Conflict
         );
         store.make_live(home.id, &id, 1, 1).await.expect("approved");
-        assert_eq!(store.list_tools(home.id).await.expect("a list").len(), 1);
+        assert_eq!(store.tools_since(home.id, 0).await.expect("a list").live.len(), 1);
+        let live = store.get_tool(home.id, &id).await.expect("found").expect("one");
+        let held = next(&live, "Changed.", VersionState::Held);
+        store.put_tools(home.id, vec![held], &[], None).await.expect("kept");
+        let found = store.find_tool(home.id, "weather").await.expect("an answer");
+        assert_eq!(found, Some(live), "the live one before the one that is held");
     })
     .await;
 }
@@ -144,6 +156,71 @@ async fn who_knew_the_tools_learns_what_changed() {
         assert_eq!(since.changed, [changes]);
         let all = store.tools_since(home.id, 0).await.expect("an answer");
         assert_eq!(all.changed.len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_tool_that_cannot_be_read_is_left_out() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let whole = put_tool(&store, home.id, "whole").await;
+        let broken = put_tool(&store, home.id, "broken").await;
+        place.raw(&format!("UPDATE tool_versions SET spec = '{{}}' WHERE tool_id = '{}'", broken.id)).await;
+        let all = store.tools_since(home.id, 0).await.expect("the others");
+        assert_eq!((all.live, all.changed), (vec![(whole.id.clone(), 1)], vec![whole]));
+        assert_eq!(kind(store.get_tool(home.id, &broken.id).await), ErrorKind::Internal);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_goes_with_an_apply_is_not_taken_from_agents_that_stay() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let weather = put_tool(&store, home.id, "weather").await;
+        let mut ids = Vec::new();
+        for name in ["goes", "stays"] {
+            let bindings = vec![AgentBinding::new(weather.id.clone())];
+            let spec = AgentSpec { bindings, ..AgentSpec::new(name) };
+            ids.push(store.create_agent(home.id, None, spec).await.expect("an agent").id);
+        }
+        let gone = |force| Apply {
+            gone_agents: vec![ids[0]],
+            gone_tools: vec![weather.id.clone()],
+            force,
+            ..Apply::default()
+        };
+        let refused = store.apply(home.id, gone(Force::default()), None).await.expect_err("refused");
+        assert_eq!(refused.kind(), ErrorKind::Conflict);
+        assert_eq!(refused.details(Locale::En)["agents"], serde_json::json!(["stays"]));
+        assert!(store.get_agent(home.id, "goes").await.expect("an answer").is_some(), "nothing happened");
+
+        // An agent that binds it no more does not hold it.
+        let changed = Apply { agents: vec![(Some((ids[1], 1)), AgentSpec::new("stays"))], ..gone(Force::No) };
+        let (_, agents) = store.apply(home.id, changed, None).await.expect("applied");
+        assert_eq!(agents.len(), 1);
+        assert_eq!(store.get_tool(home.id, &weather.id).await.expect("an answer"), None);
+        assert_eq!(store.get_agent(home.id, "goes").await.expect("an answer"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_apply_by_force_takes_a_tool_from_its_agents() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let weather = put_tool(&store, home.id, "weather").await;
+        let bindings = vec![AgentBinding::new(weather.id.clone())];
+        let spec = AgentSpec { bindings, ..AgentSpec::new("clerk") };
+        store.create_agent(home.id, None, spec).await.expect("an agent");
+        let gone = Apply { gone_tools: vec![weather.id], force: Force::Yes, ..Apply::default() };
+        store.apply(home.id, gone, None).await.expect("applied");
+        let clerk = store.get_agent(home.id, "clerk").await.expect("found").expect("one");
+        assert!(clerk.spec.bindings.is_empty() && clerk.version == 2);
     })
     .await;
 }

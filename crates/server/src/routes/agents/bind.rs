@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_core::agent::AgentBinding;
 use haft_core::error::ROOT;
-use haft_core::{CallError, ErrorKind, Message, Policy, SpaceId, ToolId, ToolName, ToolVersion, Violation};
+use haft_core::{CallError, ErrorKind, Message, Policy, ToolId, ToolName, ToolVersion, Violation};
 use haft_engine::SpaceTools;
 use haft_store::VersionState;
 use serde_json::{Map, Value};
@@ -14,6 +14,8 @@ use uuid::Uuid;
 use super::input::{Wanted, within};
 use super::tool_config;
 use crate::app::AppState;
+use crate::routes::tools::check_version_rights;
+use crate::visitors::Visitor;
 
 haft_core::templates! {
     TWICE = "agents.boundTwice",
@@ -45,7 +47,8 @@ pub(super) enum Start {
 /// What bindings of one agent are made against.
 pub(crate) struct Binder<'a> {
     state: &'a AppState,
-    space: SpaceId,
+    /// Who makes them.
+    visitor: &'a Visitor,
     tools: SpaceTools<'a>,
     /// Tools that come in the same request; they stand before those that are there.
     coming: &'a [Arc<ToolVersion>],
@@ -64,11 +67,11 @@ struct Draft {
 impl<'a> Binder<'a> {
     pub(crate) async fn new(
         state: &'a AppState,
-        space: SpaceId,
+        visitor: &'a Visitor,
         before: &'a [AgentBinding],
     ) -> Result<Self, CallError> {
-        state.tools.make_ready(space).await?;
-        Ok(Self { state, space, tools: state.tools.in_space(space), coming: &[], before })
+        state.tools.make_ready(visitor.space).await?;
+        Ok(Self { state, visitor, tools: state.tools.in_space(visitor.space), coming: &[], before })
     }
 
     /// The same where tools come in the same request.
@@ -187,10 +190,25 @@ impl<'a> Binder<'a> {
                 say("toolId", self.unknown(&tool));
                 continue;
             };
-            match self.version(&live, binding.pinned_version).await? {
-                Ok(tool) => drafts.push(Draft { path, binding, tool: Some(tool) }),
-                Err(message) => say("pinnedVersion", message),
+            let tool = match self.version(&live, binding.pinned_version).await? {
+                Ok(tool) => tool,
+                Err(message) => {
+                    say("pinnedVersion", message);
+                    continue;
+                }
+            };
+            let was_pinned = stored.and_then(|stored| stored.pinned_version) == binding.pinned_version;
+            if tool.version != live.version && !was_pinned {
+                match check_version_rights(self.state, self.visitor, tool.spec.clone()).await {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == ErrorKind::Validation => {
+                        say("pinnedVersion", error.message().clone());
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
+            drafts.push(Draft { path, binding, tool: Some(tool) });
         }
         let mut bindings = Vec::with_capacity(drafts.len());
         for checked in check(drafts).await? {
@@ -216,12 +234,12 @@ impl<'a> Binder<'a> {
         if live.space_id.is_none() {
             return Ok(Err(say(&NO_VERSION)));
         }
-        let versions = self.state.store.versions(self.space, &live.id).await?;
+        let versions = self.state.store.versions(self.visitor.space, &live.id).await?;
         match versions.iter().find(|version| version.version == pinned).map(|version| version.state) {
             // Pinning is no way around an approval.
             Some(VersionState::Held) => Ok(Err(say(&HELD))),
             Some(VersionState::Live) => {
-                let version = self.state.store.get_version(self.space, &live.id, pinned).await?;
+                let version = self.state.store.get_version(self.visitor.space, &live.id, pinned).await?;
                 Ok(version.map(Arc::new).ok_or_else(|| say(&NO_VERSION)))
             }
             None => Ok(Err(say(&NO_VERSION))),

@@ -19,8 +19,8 @@ use crate::auth::Who;
 use crate::body::JsonBody;
 use crate::envelope::{self, tagged};
 use crate::error::Failure;
-use crate::query::{Named, NamedWithin, if_match};
-use crate::routes::saving::{merge, refuse};
+use crate::query::{Named, NamedWithin, Parameters, if_match};
+use crate::routes::saving::{Saving, check_version, merge, refuse};
 use crate::routes::tools::KEPT_BY_SERVER;
 
 haft_core::templates! {
@@ -37,12 +37,14 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/agents/{id}/tools", add)
             .needs(Needs::Edit)
             .says("Binds one tool or several to an agent; one that is bound already is changed")
+            .dry_run()
             .takes("BindingInput")
             .answers(201, "Bindings")
             .answers(200, "Bindings"),
         Route::patch("/agents/{id}/tools/{toolId}", change)
             .needs(Needs::Edit)
             .says("Changes some fields of a binding; null sets one back to its default")
+            .dry_run()
             .takes("BindingPatch")
             .answers(200, "Binding"),
         Route::delete("/agents/{id}/tools/{toolId}", remove)
@@ -56,6 +58,7 @@ async fn add(
     State(state): State<AppState>,
     Who(visitor): Who,
     Named(id): Named,
+    Parameters(saving): Parameters<Saving>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
@@ -64,17 +67,21 @@ async fn add(
     let mut violations = Vec::new();
     let is_list = body.is_array();
     let wanted = read(body, &mut violations);
-    let binder = Binder::new(&state, visitor.space, &before.spec.bindings).await?;
+    let binder = Binder::new(&state, &visitor, &before.spec.bindings).await?;
     let bound = binder.bind(wanted, Start::Stored, &mut violations).await?;
     refuse(violations)?;
     let spec = with(&before.spec, &bound, &binder);
-    let is_new = spec.bindings.len() > before.spec.bindings.len();
-    let agent = save(&state, before, spec, expected).await?;
+    let is_new = spec.bindings.len() > before.spec.bindings.len() && !saving.dry_run;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let response = match bound.as_slice() {
         [one] if !is_list => envelope::success(status, one),
         all => envelope::success(status, all),
     };
+    if saving.dry_run {
+        check_version(&before.spec.name, before.version, expected)?;
+        return Ok(response);
+    }
+    let agent = save(&state, before, spec, expected).await?;
     Ok(tagged(response, agent.version))
 }
 
@@ -82,18 +89,23 @@ async fn change(
     State(state): State<AppState>,
     Who(visitor): Who,
     NamedWithin(id, tool): NamedWithin,
+    Parameters(saving): Parameters<Saving>,
     headers: HeaderMap,
     JsonBody(changes): JsonBody,
 ) -> Result<Response, Failure> {
     let before = find(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
-    let binder = Binder::new(&state, visitor.space, &before.spec.bindings).await?;
+    let binder = Binder::new(&state, &visitor, &before.spec.bindings).await?;
     let stored = binder.stored(&tool).ok_or_else(|| not_bound(&before, &tool))?;
     let mut violations = Vec::new();
     let wanted = patched(stored, changes, &binder, &mut violations);
     let changed = binder.bind(wanted.into_iter().collect(), Start::Fresh, &mut violations).await?;
     refuse(violations)?;
     let spec = with(&before.spec, &changed, &binder);
+    if saving.dry_run {
+        check_version(&before.spec.name, before.version, expected)?;
+        return Ok(envelope::success(StatusCode::OK, changed.first()));
+    }
     let agent = save(&state, before, spec, expected).await?;
     Ok(tagged(envelope::success(StatusCode::OK, changed.first()), agent.version))
 }
@@ -107,7 +119,7 @@ async fn remove(
 ) -> Result<Response, Failure> {
     let before = find(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
-    let binder = Binder::new(&state, visitor.space, &before.spec.bindings).await?;
+    let binder = Binder::new(&state, &visitor, &before.spec.bindings).await?;
     let removed = binder.stored(&tool).cloned().ok_or_else(|| not_bound(&before, &tool))?;
     let mut spec = before.spec.clone();
     spec.bindings.retain(|binding| binding.tool_id != removed.tool_id);

@@ -32,6 +32,7 @@ use crate::body::JsonBody;
 use crate::envelope::{self, tagged};
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters, if_match};
+use crate::visitors::Visitor;
 
 haft_core::templates! {
     NO_SUCH_AGENT = "agents.notFound",
@@ -123,7 +124,7 @@ async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let (space, owner) = (visitor.space, Some(visitor.user.id));
-    let binder = Binder::new(&state, space, &[]).await?;
+    let binder = Binder::new(&state, &visitor, &[]).await?;
     // A new agent has no id, version or dates yet to be equal to; its owner and space are known.
     let kept = json!({"spaceId": space, "ownerId": owner});
     let spec = complete(input::agent(body), &binder, None, &kept).await?;
@@ -165,7 +166,7 @@ async fn replace(
 ) -> Result<Response, Failure> {
     let before = find(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
-    put(&state, before, input::agent(body), saving, expected).await
+    put((&state, &visitor), before, input::agent(body), saving, expected).await
 }
 
 /// An agent with some fields changed is one that replaces the old.
@@ -180,7 +181,7 @@ async fn patch(
     let before = find(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
     let body = patched(&before, changes);
-    put(&state, before, input::agent(body), saving, expected).await
+    put((&state, &visitor), before, input::agent(body), saving, expected).await
 }
 
 /// Answers what was there.
@@ -196,13 +197,13 @@ async fn remove(
 }
 
 async fn put(
-    state: &AppState,
+    (state, visitor): (&AppState, &Visitor),
     before: Agent,
     input: AgentInput,
     saving: Saving,
     expected: u64,
 ) -> Result<Response, Failure> {
-    let binder = Binder::new(state, before.space_id, &before.spec.bindings).await?;
+    let binder = Binder::new(state, visitor, &before.spec.bindings).await?;
     let kept = serde_json::to_value(Shown::from(&before)).unwrap_or_default();
     let spec = complete(input, &binder, Some(&before.spec), &kept).await?;
     if saving.dry_run {

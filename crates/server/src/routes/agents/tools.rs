@@ -70,7 +70,7 @@ async fn list(
     Parameters(Which { effective }): Parameters<Which>,
 ) -> Result<Response, Failure> {
     let agent = find(&state, visitor.space, &id).await?;
-    let binder = Binder::new(&state, visitor.space, &agent.spec.bindings).await?;
+    let binder = Binder::new(&state, &visitor, &agent.spec.bindings).await?;
     let mut rows = Vec::new();
     for binding in binder.sorted(binder.before()) {
         let Some(live) = binder.live(&binding.tool_id) else {

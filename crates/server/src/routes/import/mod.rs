@@ -23,7 +23,9 @@ use crate::auth::Who;
 use crate::body::{JsonBody, read};
 use crate::envelope;
 use crate::error::Failure;
+use crate::query::Parameters;
 use crate::request::Asked;
+use crate::routes::saving::Saving;
 use crate::routes::tools::save_all;
 use crate::visitors::Visitor;
 use plan::{Found, Planned, plan, plan_secrets};
@@ -33,6 +35,9 @@ haft_core::templates! {
     ONE_SOURCE = "import.oneSource",
         "must be given, or url: exactly one of the two",
         "必须提供，或提供 url：两者只能有一个";
+    BAD_URL = "import.badDocumentUrl",
+        "is not a URL",
+        "不是有效的 URL";
     NOT_FETCHED = "import.notFetched",
         "{host} answered {status} instead of a document",
         "{host} 返回 {status}，而不是文档";
@@ -51,7 +56,7 @@ struct OpenApiImport {
     name: Option<String>,
     /// The document, as text or as it is.
     spec: Option<Value>,
-    url: Option<Url>,
+    url: Option<String>,
     base_url: Option<String>,
     #[serde(default)]
     only: Vec<String>,
@@ -88,21 +93,25 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/tools/import/openapi", openapi)
             .needs(Needs::Edit)
             .says("Makes tools of the operations of an OpenAPI document")
+            .dry_run()
             .takes("OpenApiImport")
             .answers(201, "ImportReport"),
         Route::post("/tools/import/curl", curl)
             .needs(Needs::Edit)
             .says("Makes tools of cURL commands")
+            .dry_run()
             .takes("CurlImport")
             .answers(201, "ImportReport"),
         Route::post("/tools/import/postman", postman)
             .needs(Needs::Edit)
             .says("Makes tools of a Postman collection")
+            .dry_run()
             .takes("DocumentImport")
             .answers(201, "ImportReport"),
         Route::post("/tools/import/har", har)
             .needs(Needs::Edit)
             .says("Makes tools of the requests that a browser recorded in a HAR file")
+            .dry_run()
             .takes("DocumentImport")
             .answers(201, "ImportReport"),
     ]
@@ -113,10 +122,11 @@ async fn openapi(
     State(state): State<AppState>,
     Who(visitor): Who,
     asked: Asked,
+    Parameters(saving): Parameters<Saving>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let reading = read_openapi(&state, &visitor, body).await;
-    import(&state, &visitor, &asked, reading).await
+    import(&state, &visitor, &asked, reading, &saving).await
 }
 
 /// `POST /api/tools/import/curl`
@@ -124,9 +134,10 @@ async fn curl(
     State(state): State<AppState>,
     Who(visitor): Who,
     asked: Asked,
+    Parameters(saving): Parameters<Saving>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    import(&state, &visitor, &asked, read_curl(body)).await
+    import(&state, &visitor, &asked, read_curl(body), &saving).await
 }
 
 /// `POST /api/tools/import/postman`
@@ -134,9 +145,10 @@ async fn postman(
     State(state): State<AppState>,
     Who(visitor): Who,
     asked: Asked,
+    Parameters(saving): Parameters<Saving>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    import(&state, &visitor, &asked, read_document(body, import::postman)).await
+    import(&state, &visitor, &asked, read_document(body, import::postman), &saving).await
 }
 
 /// `POST /api/tools/import/har`
@@ -144,9 +156,10 @@ async fn har(
     State(state): State<AppState>,
     Who(visitor): Who,
     asked: Asked,
+    Parameters(saving): Parameters<Saving>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    import(&state, &visitor, &asked, read_document(body, import::har)).await
+    import(&state, &visitor, &asked, read_document(body, import::har), &saving).await
 }
 
 /// What was asked for, not read yet: large documents take long.
@@ -163,7 +176,10 @@ async fn read_openapi(state: &AppState, visitor: &Visitor, body: Value) -> Resul
     let body: OpenApiImport = read(body)?;
     let (text, source) = match (&body.spec, body.url) {
         (Some(spec), None) => (Document::of(spec), None),
-        (None, Some(url)) => {
+        (None, Some(written)) => {
+            // Not quoted: it may hold a credential.
+            let bad = |_| CallError::invalid(vec![Violation::new("url", Message::new(&BAD_URL))]);
+            let url = Url::parse(&written).map_err(bad)?;
             let (text, from) = fetch(state, visitor, &url).await?;
             (Document::Text(text), Some(from))
         }
@@ -248,8 +264,10 @@ async fn import(
     visitor: &Arc<Visitor>,
     asked: &Asked,
     reading: Result<Reading, CallError>,
+    saving: &Saving,
 ) -> Result<Response, Failure> {
     let Reading { dry_run, is_named, is_whole, read } = reading?;
+    let dry_run = dry_run || saving.dry_run;
     state.tools.make_ready(visitor.space).await?;
     let (engine, owner) = (state.tools.clone(), visitor.clone());
     let work = tokio::task::spawn_blocking(move || {

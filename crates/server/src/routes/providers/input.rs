@@ -3,14 +3,13 @@
 use std::sync::LazyLock;
 
 use haft_core::error::ROOT;
-use haft_core::id::ProviderId;
 use haft_core::mask::MASKED;
 use haft_core::provider::{Provider, ProviderSpec};
 use haft_core::secret::SCHEME;
 use haft_core::text::Part;
 use haft_core::tool::input::camel_keys;
 use haft_core::{CallError, Message, SpaceId, Text, Violation};
-use haft_store::Page;
+use haft_store::SecretOwnerId;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use url::Url;
@@ -35,9 +34,6 @@ haft_core::templates! {
     NAME_TOO_LONG = "providers.nameTooLong",
         "cannot be kept under a name of more than {most} characters; keep it as a secret and name that",
         "名称超过 {most} 个字符时无法保存密钥；请先将其保存为密钥并引用其名称";
-    KEY_OF_ANOTHER = "providers.keyOfAnother",
-        "would replace {secret}, which {name} uses; keep it as a secret of another name and name that",
-        "将覆盖 {name} 正在使用的 {secret}；请以其他名称保存密钥并引用";
 }
 
 static PROVIDER: Form = LazyLock::new(|| form(include_str!("provider.json")));
@@ -50,14 +46,15 @@ const LONGEST_NAME: usize = 64;
 /// The longest name that a secret can be named after: `provider_NAME_key` has 64 characters at most.
 const LONGEST_KEYED_NAME: usize = 51;
 
-/// More providers than any space has.
-const PROVIDERS: u32 = 1000;
+/// The longest name of a secret.
+const LONGEST_SECRET: usize = 64;
 
 /// What a body says of a provider.
 pub(super) struct Input {
     /// Its key is a reference already, to what `key` shall be kept as.
     pub(super) spec: ProviderSpec,
-    pub(super) key: Option<SecretString>,
+    /// The name of a secret, and its value.
+    pub(super) key: Option<(String, SecretString)>,
 }
 
 /// What a body says of a provider's key.
@@ -96,10 +93,12 @@ pub(super) async fn read(
         Ok(Key::None) => (None, None),
         Ok(Key::Reference(reference)) => (Some(reference), None),
         Ok(Key::Literal(key)) => {
-            let own = before.map(|before| before.id);
-            let checked = check_key(state, space, &name, own).await?;
-            violations.extend(checked.map(|message| Violation::new("apiKey", message)));
-            (Some(format!("{SCHEME}{}", secret_name(&name))), Some(key))
+            if name.len() > LONGEST_KEYED_NAME {
+                let message = Message::new(&NAME_TOO_LONG).with("most", LONGEST_KEYED_NAME);
+                violations.push(Violation::new("apiKey", message));
+            }
+            let secret = secret_name(state, space, &name, kept.as_deref()).await?;
+            (Some(format!("{SCHEME}{secret}")), Some((secret, key)))
         }
         Ok(Key::Kept) => {
             if kept.is_none() {
@@ -143,31 +142,25 @@ fn key(given: Option<Value>) -> Result<Key, Message> {
     if is_key { Ok(Key::Literal(key.to_owned().into())) } else { Err(bad()) }
 }
 
-pub(super) fn secret_name(provider: &str) -> String {
-    format!("provider_{provider}_key")
-}
-
-/// Why a key cannot be kept under the provider's name.
-async fn check_key(
+/// The name that a provider's key is kept under: one that is free, or the one that the provider has already.
+async fn secret_name(
     state: &AppState,
     space: SpaceId,
-    name: &str,
-    own: Option<ProviderId>,
-) -> Result<Option<Message>, CallError> {
-    if name.len() > LONGEST_KEYED_NAME {
-        return Ok(Some(Message::new(&NAME_TOO_LONG).with("most", LONGEST_KEYED_NAME)));
+    provider: &str,
+    kept: Option<&str>,
+) -> Result<String, CallError> {
+    let own = kept.and_then(|kept| kept.strip_prefix(SCHEME));
+    let wanted = format!("provider_{provider}_key");
+    let mut name = wanted.clone();
+    let mut number = 1;
+    while own != Some(name.as_str())
+        && state.store.get_secret_info(space, SecretOwnerId::Space, &name).await?.is_some()
+    {
+        number += 1;
+        let end = format!("_{number}");
+        name = format!("{}{end}", wanted.get(..LONGEST_SECRET - end.len()).unwrap_or(&wanted));
     }
-    // A provider that was renamed still has its key under the old name.
-    let reference = format!("{SCHEME}{}", secret_name(name));
-    let (providers, _) = state.store.list_providers(space, &Page::first(PROVIDERS)).await?;
-    let holder = providers.iter().find(|provider| {
-        let is_other = Some(provider.id) != own && provider.spec.name != name;
-        is_other && provider.spec.api_key.as_ref() == Some(&reference)
-    });
-    let say = |holder: &Provider| {
-        Message::new(&KEY_OF_ANOTHER).with("secret", &reference).with("name", &holder.spec.name)
-    };
-    Ok(holder.map(say))
+    Ok(name)
 }
 
 fn is_name(name: &str) -> bool {

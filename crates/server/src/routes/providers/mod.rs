@@ -1,22 +1,24 @@
-//! Model providers: `POST/GET /api/providers`, `GET/PUT/DELETE /api/providers/{id}`.
+//! Model providers: `POST/GET /api/providers`, `GET/PUT/DELETE /api/providers/{id}`, `POST …/{id}/test`.
 //!
 //! A key that is written out becomes a secret of the space; the provider holds its name, and only that goes out.
 
 mod input;
+mod probe;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_core::id::ProviderId;
 use haft_core::provider::Provider;
+use haft_core::secret::SCHEME;
 use haft_core::{CallError, ErrorKind, Message, SpaceId, Template};
 use haft_engine::now;
-use haft_store::SecretOwnerId;
+use haft_store::{Page, SecretOwnerId};
 use secrecy::SecretString;
 use serde_json::json;
 use uuid::Uuid;
 
-use self::input::{Input, secret_name};
+use self::input::Input;
 use super::saving::{Saving, check_version, taken};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
@@ -32,6 +34,9 @@ haft_core::templates! {
         "there is no provider {name}",
         "没有模型服务 {name}";
 }
+
+/// More providers than any space has.
+const PROVIDERS: u32 = 1000;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -60,11 +65,15 @@ pub(crate) fn routes() -> Vec<Route> {
             .needs(Needs::SpaceAdmin)
             .says("Deletes a provider; its key stays among the secrets")
             .answers(200, "Provider"),
+        Route::post("/providers/{id}/test", probe::test)
+            .needs(Needs::SpaceAdmin)
+            .says("Asks a provider for its models, to see whether its address and key are good")
+            .answers(200, "ProviderTest"),
     ]
 }
 
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, input::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, input::TEMPLATES, probe::TEMPLATES].into_iter().flatten().copied()
 }
 
 async fn list(
@@ -85,16 +94,16 @@ async fn create(
     let space = visitor.space;
     // A new provider has no id, version or dates yet to be equal to; its space is known.
     let Input { spec, key } = input::read(&state, space, body, None, &json!({"spaceId": space})).await?;
+    check_free(&state, space, &spec.name, None).await?;
     if saving.dry_run {
-        check_free(&state, space, &spec.name, None).await?;
         let now = now();
         let id = ProviderId::from(Uuid::now_v7());
         let provider = Provider { id, space_id: space, spec, version: 1, created_at: now, updated_at: now };
         return Ok(envelope::success(StatusCode::OK, &provider));
     }
-    // The provider first: a name that is taken must not cost its holder the key.
-    let provider = state.store.create_provider(space, spec).await?;
-    keep(&state, &visitor, &provider, key).await?;
+    keep(&state, &visitor, key.as_ref()).await?;
+    let made = state.store.create_provider(space, spec).await;
+    let provider = or_undo(&state, &visitor, made, key.as_ref()).await?;
     Ok(tagged(envelope::success(StatusCode::CREATED, &provider), provider.version))
 }
 
@@ -130,9 +139,22 @@ async fn replace(
     if saving.dry_run {
         return Ok(envelope::success(StatusCode::OK, &before));
     }
-    let provider =
-        if is_same { before } else { state.store.put_provider(space, before.id, spec, expected).await? };
-    keep(&state, &visitor, &provider, key).await?;
+    if is_same {
+        keep(&state, &visitor, key.as_ref()).await?;
+        return Ok(tagged(envelope::success(StatusCode::OK, &before), before.version));
+    }
+    let has_name = spec.api_key == before.spec.api_key;
+    let provider = if has_name {
+        // The key takes the place of another, which must stay when the provider is refused.
+        let provider = state.store.put_provider(space, before.id, spec, expected).await?;
+        keep(&state, &visitor, key.as_ref()).await?;
+        provider
+    } else {
+        check_free(&state, space, &spec.name, Some(before.id)).await?;
+        keep(&state, &visitor, key.as_ref()).await?;
+        let kept = state.store.put_provider(space, before.id, spec, expected).await;
+        or_undo(&state, &visitor, kept, key.as_ref()).await?
+    };
     Ok(tagged(envelope::success(StatusCode::OK, &provider), provider.version))
 }
 
@@ -152,15 +174,33 @@ async fn remove(
 async fn keep(
     state: &AppState,
     visitor: &Visitor,
-    provider: &Provider,
-    key: Option<SecretString>,
+    key: Option<&(String, SecretString)>,
 ) -> Result<(), CallError> {
-    let Some(key) = key else { return Ok(()) };
-    let (space, by) = (provider.space_id, Some(visitor.user.id));
-    let name = secret_name(&provider.spec.name);
-    state.store.put_secret(space, SecretOwnerId::Space, &name, &key, by).await?;
-    state.secrets.forget(space);
+    let Some((name, value)) = key else { return Ok(()) };
+    let by = Some(visitor.user.id);
+    state.store.put_secret(visitor.space, SecretOwnerId::Space, name, value, by).await?;
+    state.secrets.forget(visitor.space);
     Ok(())
+}
+
+/// A provider that was kept; or why not, and then the key that was new for it is gone again.
+async fn or_undo(
+    state: &AppState,
+    visitor: &Visitor,
+    kept: Result<Provider, CallError>,
+    key: Option<&(String, SecretString)>,
+) -> Result<Provider, CallError> {
+    if let (Err(_), Some((name, _))) = (&kept, key) {
+        let space = visitor.space;
+        let reference = format!("{SCHEME}{name}");
+        // Somebody may have made the same at the same time, and refers to it.
+        let (providers, _) = state.store.list_providers(space, &Page::first(PROVIDERS)).await?;
+        if providers.iter().all(|provider| provider.spec.api_key.as_ref() != Some(&reference)) {
+            state.store.delete_secret(space, SecretOwnerId::Space, name).await?;
+            state.secrets.forget(space);
+        }
+    }
+    kept
 }
 
 /// The provider of that id or name.

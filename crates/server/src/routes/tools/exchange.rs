@@ -6,16 +6,16 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_core::agent::Agent;
+use haft_core::agent::{Agent, AgentSpec};
 use haft_core::tool::input::KEPT_BY_SERVER;
-use haft_core::{CallError, Message, SpaceId, ToolId, ToolVersion, Violation};
+use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolId, ToolVersion, Violation};
 use haft_engine::{Expected, now};
-use haft_store::{AgentFilter, Apply, Page, PutTool, VersionState};
+use haft_store::{AgentFilter, Apply, Force, Page, PutTool, VersionState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::save::{Definition, prepare};
+use super::save::{Definition, Place, new_secrets, prepare_for, secret_names};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Who;
@@ -23,14 +23,24 @@ use crate::body::{JsonBody, read};
 use crate::difference::{Difference, differences};
 use crate::envelope;
 use crate::error::Failure;
+use crate::query::Parameters;
 use crate::routes::agents::{Binder, Shown, complete, input};
+use crate::routes::saving::Saving;
 use crate::visitors::Visitor;
 
 haft_core::templates! {
     TWICE = "exchange.twice",
         "{name} is given twice",
         "{name} 重复给出";
+    NOTHING_TO_PRUNE = "exchange.nothingToPrune",
+        "must be given with prune: what is not among them is removed",
+        "使用 prune 时必须提供：不在其中的都会被移除";
+    STILL_BOUND = "exchange.stillBound",
+        "agents that stay use tools that would be removed: {agents}; with force they lose them",
+        "保留的智能体仍在使用将被移除的工具：{agents}；使用 force 可将工具从中移除";
 }
+
+const UPDATED: &str = "updated";
 
 /// So many agents are read at a time.
 const PAGE: u32 = 1000;
@@ -44,6 +54,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/tools/import", import)
             .needs(Needs::Edit)
             .says("Makes tools and agents what the definitions say, matched by name; all or none")
+            .dry_run()
             .takes("ImportDefinitions")
             .answers(200, "ImportDefinitionsReport"),
     ]
@@ -52,14 +63,16 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Definitions {
-    #[serde(default)]
-    tools: Vec<Value>,
+    tools: Option<Vec<Value>>,
     /// Agents are left alone where none are given.
     agents: Option<Vec<Value>>,
     #[serde(default)]
     dry_run: bool,
     #[serde(default)]
     prune: bool,
+    /// Removes tools also where agents that stay use them.
+    #[serde(default)]
+    force: bool,
 }
 
 #[derive(Serialize, Default)]
@@ -82,7 +95,7 @@ impl Changed {
         let change = match &changes {
             None => "created",
             Some(changes) if changes.is_empty() => "unchanged",
-            Some(_) => "updated",
+            Some(_) => UPDATED,
         };
         Self { name: name.to_owned(), change, changes: changes.unwrap_or_default() }
     }
@@ -103,12 +116,17 @@ async fn export(State(state): State<AppState>, Who(visitor): Who) -> Result<Resp
 async fn import(
     State(state): State<AppState>,
     Who(visitor): Who,
+    Parameters(saving): Parameters<Saving>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let Definitions { tools, agents, dry_run, prune } = read(body)?;
+    let Definitions { tools, agents, dry_run, prune, force } = read(body)?;
+    if prune && tools.is_none() {
+        return Err(CallError::invalid(vec![Violation::new("tools", Message::new(&NOTHING_TO_PRUNE))]).into());
+    }
+    let tools = tools.unwrap_or_default();
     let mut violations = Vec::new();
     let mut report = Report::default();
-    let mut apply = Apply::default();
+    let mut apply = Apply { force: if force { Force::Yes } else { Force::No }, ..Apply::default() };
     let coming = plan_tools(&state, &visitor, tools, (&mut apply, &mut report), &mut violations).await?;
     if prune {
         let named: HashSet<&ToolId> = coming.iter().map(|tool| &tool.id).collect();
@@ -126,7 +144,8 @@ async fn import(
     if !violations.is_empty() {
         return Err(CallError::invalid(violations).into());
     }
-    if !dry_run {
+    check_bound(&state, visitor.space, &apply).await?;
+    if !(dry_run || saving.dry_run) {
         state.store.apply(visitor.space, apply, Some(visitor.user.id)).await?;
         state.secrets.forget(visitor.space);
         state.tools.renew(visitor.space).await?;
@@ -143,9 +162,11 @@ async fn plan_tools(
     violations: &mut Vec<Violation>,
 ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
     let mut coming: Vec<Arc<ToolVersion>> = Vec::new();
+    let mut taken = Arc::new(secret_names(state, visitor.space).await?);
     for (at, definition) in definitions.into_iter().enumerate() {
         let path = format!("tools.{at}");
-        let Definition { prepared, secrets, .. } = match prepare(state, visitor, definition).await {
+        let checked = prepare_for(state, visitor, definition, Place::Named, &taken).await;
+        let Definition { prepared, secrets, .. } = match checked {
             Ok(definition) => definition,
             Err(error) if !error.violations().is_empty() => {
                 violations.extend(error.violations().iter().cloned().map(|found| found.within(&path)));
@@ -179,9 +200,17 @@ async fn plan_tools(
         let value = |version: &ToolVersion| serde_json::to_value(&version.spec).unwrap_or_default();
         let after = value(&version);
         let was = before.as_ref().map(|before| value(before));
-        report.tools.push(Changed::of(version.spec.name.as_str(), was.as_ref().map(|was| (was, &after))));
-        if was.as_ref() != Some(&after) {
-            apply.secrets.extend(secrets);
+        Arc::make_mut(&mut taken).extend(secrets.iter().map(|(name, _)| name.clone()));
+        let secrets = new_secrets(state, visitor.space, secrets).await?;
+        let mut changed = Changed::of(version.spec.name.as_str(), was.as_ref().map(|was| (was, &after)));
+        let is_same = was.as_ref() == Some(&after);
+        if is_same && !secrets.is_empty() {
+            // Another credential under the name that it had.
+            changed.change = UPDATED;
+        }
+        report.tools.push(changed);
+        apply.secrets.extend(secrets);
+        if !is_same {
             let put = PutTool {
                 version: version.clone(),
                 expected,
@@ -208,7 +237,7 @@ async fn plan_agents(
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let before = there.iter().find(|agent| agent.spec.name == name);
         let bindings = before.map(|agent| agent.spec.bindings.as_slice()).unwrap_or_default();
-        let binder = Binder::new(state, visitor.space, bindings).await?.with(coming);
+        let binder = Binder::new(state, visitor, bindings).await?.with(coming);
         let read = input::agent(definition);
         let spec = match complete(read, &binder, before.map(|agent| &agent.spec), &Value::Null).await {
             Ok(spec) => spec,
@@ -235,6 +264,28 @@ async fn plan_agents(
         apply.gone_agents.push(agent.id);
     }
     Ok(())
+}
+
+/// Tools that agents use which stay are removed only by force.
+async fn check_bound(state: &AppState, space: SpaceId, apply: &Apply) -> Result<(), CallError> {
+    if apply.force == Force::Yes || apply.gone_tools.is_empty() {
+        return Ok(());
+    }
+    let there = all_agents(state, space).await?;
+    let is_there = |agent: &&Agent| {
+        let is_changed = apply.agents.iter().any(|(before, _)| before.is_some_and(|(id, _)| id == agent.id));
+        !is_changed && !apply.gone_agents.contains(&agent.id)
+    };
+    let staying = there.iter().filter(is_there).map(|agent| &agent.spec);
+    let uses_gone =
+        |agent: &&AgentSpec| agent.bindings.iter().any(|binding| apply.gone_tools.contains(&binding.tool_id));
+    let users = staying.chain(apply.agents.iter().map(|(_, spec)| spec)).filter(uses_gone);
+    let users: Vec<&str> = users.map(|agent| agent.name.as_str()).collect();
+    if users.is_empty() {
+        return Ok(());
+    }
+    let message = Message::new(&STILL_BOUND).with("agents", users.join(", "));
+    Err(CallError::new(ErrorKind::Conflict, message).detail("agents", json!(users)))
 }
 
 async fn own_tools(state: &AppState, space: SpaceId) -> Result<Vec<Arc<ToolVersion>>, CallError> {
@@ -278,6 +329,10 @@ fn by_name(state: &AppState, agent: &Agent) -> Value {
         let bindings = fields.get_mut("bindings").and_then(Value::as_array_mut);
         for binding in bindings.into_iter().flatten() {
             binding["toolId"] = name(&binding["toolId"]);
+            // Versions are counted anew elsewhere.
+            if let Value::Object(binding) = binding {
+                binding.shift_remove("pinnedVersion");
+            }
         }
     }
     shown

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_core::{Caller, Message, ToolVersion};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use haft_core::{CallError, Caller, Message, ToolName, ToolVersion, Violation};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{Needs, Route};
@@ -13,16 +15,13 @@ use crate::app::AppState;
 use crate::auth::Known;
 use crate::envelope;
 use crate::error::Failure;
-use crate::query::Parameters;
+use crate::query::{ListOf, Parameters};
 
 haft_core::templates! {
-    BAD_LIMIT = "tools.badLimit",
-        "limit must be between 1 and {most}",
-        "limit 必须在 1 到 {most} 之间";
+    BAD_CURSOR = "tools.badCursor",
+        "is not a cursor that this list gave",
+        "不是此列表给出的游标";
 }
-
-const PAGE: usize = 50;
-const LARGEST_PAGE: usize = 200;
 
 pub(crate) fn routes() -> Vec<Route> {
     let list = Route::get("/tools", list).needs(Needs::Read).says("Tools by name, a page at a time");
@@ -46,7 +45,7 @@ pub(crate) struct Filter {
     q: Option<String>,
     active: Option<bool>,
     owner: Option<Owner>,
-    limit: Option<usize>,
+    limit: Option<u32>,
     cursor: Option<String>,
 }
 
@@ -70,21 +69,29 @@ async fn list(
     Known(caller): Known,
     Parameters(filter): Parameters<Filter>,
 ) -> Result<Response, Failure> {
-    let limit = filter.limit.unwrap_or(PAGE);
-    if !(1..=LARGEST_PAGE).contains(&limit) {
-        let message = Message::new(&BAD_LIMIT).with("most", LARGEST_PAGE);
-        return Err(Failure::with_status(StatusCode::BAD_REQUEST, message));
-    }
+    let page = ListOf { limit: filter.limit, cursor: filter.cursor.clone() }.checked()?;
+    let last = page.cursor.as_deref().map(name_in).transpose()?;
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let mut tools = state.tools_of(&caller).await?.list();
     tools.retain(|tool| filter.takes(tool, &caller));
-    let after = |tool: &Arc<ToolVersion>| {
-        filter.cursor.as_deref().is_some_and(|cursor| tool.spec.name.as_str() <= cursor)
-    };
-    let start = tools.partition_point(after);
+    let is_before = |tool: &Arc<ToolVersion>| last.as_ref().is_some_and(|last| tool.spec.name <= *last);
+    let start = tools.partition_point(is_before);
     let items = tools.get(start..tools.len().min(start + limit)).unwrap_or_default();
     let more = start + items.len() < tools.len();
-    let next_cursor = items.last().filter(|_| more).map(|tool| tool.spec.name.to_string());
+    let next_cursor =
+        items.last().filter(|_| more).map(|tool| URL_SAFE_NO_PAD.encode(tool.spec.name.as_str()));
     Ok(envelope::success(StatusCode::OK, Page { items, next_cursor, total: tools.len() }))
+}
+
+/// The name after which a page begins.
+fn name_in(cursor: &str) -> Result<ToolName, CallError> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let name = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).and_then(|name| name.parse().ok());
+    name.ok_or_else(bad_cursor)
+}
+
+pub(super) fn bad_cursor() -> CallError {
+    CallError::invalid(vec![Violation::new("cursor", Message::new(&BAD_CURSOR))])
 }
 
 impl Filter {

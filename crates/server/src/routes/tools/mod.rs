@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_core::tool::input::{self, camel_keys};
 use haft_core::{
-    BreakerKey, CallError, Caller, ErrorKind, Message, Template, ToolId, ToolVersion, Violation,
+    BreakerKey, CallError, Caller, ErrorKind, Message, SpaceId, Template, ToolId, ToolVersion, Violation,
 };
 use haft_engine::{Expected, SpaceTools, now};
 use haft_store::Force;
@@ -27,8 +27,10 @@ use crate::body::JsonBody;
 use crate::envelope::{self, tagged};
 use crate::error::Failure;
 use crate::query::{Forced, Named, Parameters, if_match};
-use crate::routes::saving::{Saving, merge};
-pub(crate) use save::{Definition, check_rights, prepare, save, save_all};
+use crate::routes::saving::{Saving, check_version, merge};
+use crate::visitors::Visitor;
+pub(crate) use save::{Definition, check_rights, check_version_rights, prepare, save_all};
+use save::{Place, new_secrets, prepare_for, save, secret_names};
 
 haft_core::templates! {
     KEPT_BY_SERVER = "tools.keptByServer",
@@ -96,7 +98,9 @@ async fn create(
     Parameters(saving): Parameters<Saving>,
     JsonBody(definition): JsonBody,
 ) -> Result<Response, Failure> {
-    let Definition { kept_by_server, prepared, secrets } = prepare(&state, &visitor, definition).await?;
+    let taken = Arc::new(secret_names(&state, visitor.space).await?);
+    let checked = prepare_for(&state, &visitor, definition, Place::New, &taken).await?;
+    let Definition { kept_by_server, prepared, secrets } = checked;
     let now = now();
     let version = ToolVersion {
         id: ToolId::Uuid(Uuid::now_v7()),
@@ -122,59 +126,82 @@ async fn read(
     Known(caller): Known,
     Named(id): Named,
 ) -> Result<Response, Failure> {
-    let tool = find(state.tools_of(&caller).await?, &id)?;
+    let tool = find(&state, caller.space, &id).await?;
     Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
 }
 
 async fn replace(
     State(state): State<AppState>,
     Who(visitor): Who,
-    Known(caller): Known,
     Named(id): Named,
     Parameters(saving): Parameters<Saving>,
     headers: HeaderMap,
     JsonBody(definition): JsonBody,
 ) -> Result<Response, Failure> {
-    let before = changeable(state.tools_of(&caller).await?, &id)?;
-    let Definition { kept_by_server, prepared, secrets } = prepare(&state, &visitor, definition).await?;
-    check_kept(&kept_by_server, &before, &input::KEPT_BY_SERVER)?;
+    let before = changeable(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
-    let version = ToolVersion {
-        spec: prepared.spec().clone(),
-        version: before.version + 1,
-        updated_at: now(),
-        ..ToolVersion::clone(&before)
-    };
-    state.tools.in_space(caller.space).check_put(&version, Expected::Version(expected))?;
-    if version.spec == before.spec {
-        return Ok(tagged(envelope::success(StatusCode::OK, &before), before.version));
-    }
-    if saving.dry_run {
-        return Ok(envelope::success(StatusCode::OK, &version));
-    }
-    let tool = save(&state, &visitor, version, Some(expected), secrets).await?;
-    Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
+    put(&state, &visitor, (before, expected), definition, saving).await
 }
 
 /// A definition with some fields changed is one that replaces the old.
 async fn patch(
     State(state): State<AppState>,
     Who(visitor): Who,
-    Known(caller): Known,
     Named(id): Named,
     Parameters(saving): Parameters<Saving>,
     headers: HeaderMap,
     JsonBody(changes): JsonBody,
 ) -> Result<Response, Failure> {
-    let before = changeable(state.tools_of(&caller).await?, &id)?;
+    let before = changeable(&state, visitor.space, &id).await?;
+    let expected = if_match(&headers)?.unwrap_or(before.version);
     let Value::Object(changes) = camel_keys(changes) else {
         let violation = Violation::new(haft_core::error::ROOT, Message::new(&NOT_AN_OBJECT));
         return Err(CallError::invalid(vec![violation]).into());
     };
     let mut definition = serde_json::to_value(&before.spec).unwrap_or_default();
     merge(&mut definition, Value::Object(changes));
-    let arguments = (Parameters(saving), headers, JsonBody(definition));
-    replace(State(state), Who(visitor), Known(caller), Named(id), arguments.0, arguments.1, arguments.2).await
+    put(&state, &visitor, (before, expected), definition, saving).await
+}
+
+/// Puts a definition in the place of the version that it builds upon.
+async fn put(
+    state: &AppState,
+    visitor: &Visitor,
+    (before, expected): (Arc<ToolVersion>, u64),
+    definition: Value,
+    saving: Saving,
+) -> Result<Response, Failure> {
+    let space = visitor.space;
+    let taken = Arc::new(secret_names(state, space).await?);
+    let checked = prepare_for(state, visitor, definition, Place::Of(before.clone()), &taken).await?;
+    let Definition { kept_by_server, prepared, secrets } = checked;
+    check_kept(&kept_by_server, &before, &input::KEPT_BY_SERVER)?;
+    let version = ToolVersion {
+        spec: prepared.spec().clone(),
+        version: before.version + 1,
+        updated_at: now(),
+        ..ToolVersion::clone(&before)
+    };
+    let tools = state.tools.in_space(space);
+    if tools.get(&before.id.to_string()).is_some() {
+        tools.check_put(&version, Expected::Version(expected))?;
+    } else {
+        // One that cannot be called is not in the catalogue, and can be mended all the same.
+        check_version(before.spec.name.as_str(), before.version, expected)?;
+        tools.check_put(&version, Expected::Absent)?;
+    }
+    if version.spec == before.spec {
+        let secrets = new_secrets(state, space, secrets).await?;
+        if !saving.dry_run && !secrets.is_empty() {
+            save_all(state, visitor, Vec::new(), secrets).await?;
+        }
+        return Ok(tagged(envelope::success(StatusCode::OK, &before), before.version));
+    }
+    if saving.dry_run {
+        return Ok(envelope::success(StatusCode::OK, &version));
+    }
+    let tool = save(state, visitor, version, Some(expected), secrets).await?;
+    Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
 }
 
 /// Answers what was there.
@@ -185,7 +212,7 @@ async fn remove(
     Parameters(forced): Parameters<Forced>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let tool = changeable(state.tools_of(&caller).await?, &id)?;
+    let tool = changeable(&state, caller.space, &id).await?;
     let force = if forced.force { Force::Yes } else { Force::No };
     state.store.delete_tool(caller.space, &tool.id, if_match(&headers)?, force).await?;
     state.tools.renew(caller.space).await?;
@@ -198,18 +225,29 @@ async fn reset_circuit(
     Named(id): Named,
 ) -> Result<Response, Failure> {
     let tools = state.tools_of(&caller).await?;
-    let tool = find(tools, &id)?;
+    let tool = tools.get(&id).ok_or_else(|| tools.unknown(&id))?;
     let keys: Vec<BreakerKey> = tools.circuit_keys(tool.spec.name.as_str());
     let was_there = keys.iter().filter(|key| tools.reset_circuit(key)).count() > 0;
     Ok(envelope::success(StatusCode::OK, json!({"reset": was_there})))
 }
 
-pub(super) fn find(tools: SpaceTools<'_>, id: &str) -> Result<Arc<ToolVersion>, CallError> {
-    tools.get(id).ok_or_else(|| tools.unknown(id))
+/// The tool of that id or name; also one that is kept and cannot be called.
+pub(super) async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<Arc<ToolVersion>, CallError> {
+    state.tools.make_ready(space).await?;
+    let tools = state.tools.in_space(space);
+    if let Some(tool) = tools.get(id) {
+        return Ok(tool);
+    }
+    let kept = state.store.find_tool(space, id).await?;
+    kept.map(Arc::new).ok_or_else(|| tools.unknown(id))
 }
 
-pub(super) fn changeable(tools: SpaceTools<'_>, id: &str) -> Result<Arc<ToolVersion>, CallError> {
-    let tool = find(tools, id)?;
+pub(super) async fn changeable(
+    state: &AppState,
+    space: SpaceId,
+    id: &str,
+) -> Result<Arc<ToolVersion>, CallError> {
+    let tool = find(state, space, id).await?;
     if tool.space_id.is_none() {
         let message = Message::new(&PROVIDED_BY_CODE).with("name", &tool.spec.name);
         return Err(CallError::new(ErrorKind::Permission, message));

@@ -1,10 +1,13 @@
 //! A definition on its way into the store: read, checked, its credentials lifted out, kept, and made callable.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use haft_core::tool::input::{self, ToolInput};
-use haft_core::{CallError, ErrorKind, Message, ToolVersion};
+use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolSpec, ToolVersion, Violation};
 use haft_engine::PreparedTool;
-use haft_store::{PutTool, VersionState};
-use secrecy::SecretString;
+use haft_store::{Page, PutTool, SecretOwnerId, VersionState};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use crate::api::Needs;
@@ -15,7 +18,13 @@ haft_core::templates! {
     FOR_ADMINS = "tools.forAdmins",
         "only those who run the server may save this: {reasons}",
         "仅服务器管理员可以保存：{reasons}";
+    NOTHING_KEPT = "tools.nothingKept",
+        "is masked, and there is no secret yet that could stay; give the credential or the name of a secret",
+        "是掩码，而目前没有可保留的密钥；请提供凭据或密钥的名称";
 }
+
+/// So many names of secrets are read at a time.
+const PAGE: u32 = 1000;
 
 /// A definition that was checked.
 pub(crate) struct Definition {
@@ -26,17 +35,46 @@ pub(crate) struct Definition {
     pub(crate) secrets: Vec<(String, SecretString)>,
 }
 
-/// Reads and compiles a definition, off the async threads.
+/// Which tool a definition takes the place of.
+pub(crate) enum Place {
+    /// None: it is a new one.
+    New,
+    Of(Arc<ToolVersion>),
+    /// The one that has its name, if there is one.
+    Named,
+}
+
+/// Reads and compiles a definition that is kept nowhere.
 pub(crate) async fn prepare(
     state: &AppState,
     visitor: &Visitor,
     definition: Value,
 ) -> Result<Definition, CallError> {
+    prepare_for(state, visitor, definition, Place::Named, &Arc::default()).await
+}
+
+/// Reads and compiles a definition, off the async threads. Its credentials get names that are not taken.
+pub(crate) async fn prepare_for(
+    state: &AppState,
+    visitor: &Visitor,
+    definition: Value,
+    place: Place,
+    taken: &Arc<HashSet<String>>,
+) -> Result<Definition, CallError> {
     state.tools.make_ready(visitor.space).await?;
-    let tools = state.tools.clone();
-    let work = tokio::task::spawn_blocking(move || {
+    let (tools, space, taken) = (state.tools.clone(), visitor.space, taken.clone());
+    let work = tokio::task::spawn_blocking(move || -> Result<Definition, CallError> {
         let ToolInput { mut spec, kept_by_server } = input::parse(definition).map_err(CallError::invalid)?;
-        let secrets = haft_http::lift_credentials(&mut spec);
+        let before = match place {
+            Place::New => None,
+            Place::Of(tool) => Some(tool),
+            Place::Named => {
+                tools.in_space(space).get(spec.name.as_str()).filter(|tool| tool.space_id.is_some())
+            }
+        };
+        let before = before.as_ref().map(|tool| &tool.spec);
+        let lifted = haft_http::lift_credentials(&mut spec, before, |name| taken.contains(name));
+        let secrets = lifted.map_err(nothing_kept)?;
         Ok(Definition { kept_by_server, prepared: tools.prepare(spec)?, secrets })
     });
     let checked = work.await.unwrap_or_else(|error| {
@@ -44,6 +82,55 @@ pub(crate) async fn prepare(
     })?;
     check_rights(visitor, &checked.prepared)?;
     Ok(checked)
+}
+
+fn nothing_kept(places: Vec<String>) -> CallError {
+    let say = |place: String| Violation::new(place, Message::new(&NOTHING_KEPT));
+    CallError::invalid(places.into_iter().map(say).collect::<Vec<Violation>>())
+}
+
+/// The names that the secrets of a space have.
+pub(crate) async fn secret_names(state: &AppState, space: SpaceId) -> Result<HashSet<String>, CallError> {
+    let (mut names, mut cursor) = (HashSet::new(), None);
+    loop {
+        let page = Page { limit: PAGE, cursor };
+        let (secrets, next) = state.store.list_secrets(space, SecretOwnerId::Space, &page).await?;
+        names.extend(secrets.into_iter().map(|secret| secret.name));
+        match next {
+            Some(next) => cursor = Some(next),
+            None => return Ok(names),
+        }
+    }
+}
+
+/// Those secrets that are not there yet, or have another value.
+pub(crate) async fn new_secrets(
+    state: &AppState,
+    space: SpaceId,
+    secrets: Vec<(String, SecretString)>,
+) -> Result<Vec<(String, SecretString)>, CallError> {
+    let mut new = Vec::new();
+    for (name, value) in secrets {
+        let known = state.secrets.find(space, SecretOwnerId::Space, &name).await?;
+        if known.is_none_or(|known| known.expose_secret() != value.expose_secret()) {
+            new.push((name, value));
+        }
+    }
+    Ok(new)
+}
+
+/// Whether a visitor may make others call a version that is kept already.
+pub(crate) async fn check_version_rights(
+    state: &AppState,
+    visitor: &Visitor,
+    spec: ToolSpec,
+) -> Result<(), CallError> {
+    let tools = state.tools.clone();
+    let work = tokio::task::spawn_blocking(move || tools.prepare(spec));
+    let prepared = work.await.unwrap_or_else(|error| {
+        Err(CallError::text(ErrorKind::Internal, "the version could not be checked").caused_by(error))
+    })?;
+    check_rights(visitor, &prepared)
 }
 
 /// Some settings reach further than one space.

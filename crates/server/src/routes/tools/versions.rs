@@ -4,18 +4,20 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolId, ToolVersion};
+use haft_store::VersionInfo;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{changeable, find};
+use super::list::bad_cursor;
+use super::{changeable, check_version_rights, find};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
-use crate::auth::Known;
+use crate::auth::{Known, Who};
 use crate::body::{JsonBody, read};
 use crate::difference::differences;
 use crate::envelope::{self, tagged};
 use crate::error::Failure;
-use crate::query::{Named, NamedWithin, Parameters, if_match};
+use crate::query::{ListOf, Named, NamedWithin, Parameters, if_match};
 
 haft_core::templates! {
     NO_SUCH_VERSION = "tools.noSuchVersion",
@@ -30,7 +32,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/tools/{id}/versions", list)
             .needs(Needs::Read)
-            .says("All versions of a tool, the newest first")
+            .says("The versions of a tool, the newest first, a page at a time")
+            .pages()
             .answers(200, "VersionList"),
         Route::get("/tools/{id}/versions/{version}", one)
             .needs(Needs::Read)
@@ -39,7 +42,11 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/tools/{id}/diff", diff)
             .needs(Needs::Read)
             .says("Where two versions of a tool differ")
-            .parameter("from", "integer", "The one before `to` when absent")
+            .parameter(
+                "from",
+                "integer",
+                "The one before `to` when absent; the first is compared with itself",
+            )
             .parameter("to", "integer", "The one that is called when absent")
             .answers(200, "ToolDiff"),
         Route::post("/tools/{id}/rollback", roll_back)
@@ -72,10 +79,19 @@ async fn list(
     State(state): State<AppState>,
     Known(caller): Known,
     Named(id): Named,
+    Parameters(page): Parameters<ListOf>,
 ) -> Result<Response, Failure> {
-    let tool = find(state.tools_of(&caller).await?, &id)?;
-    let items = state.store.versions(caller.space, &tool.id).await?;
-    Ok(envelope::success(StatusCode::OK, json!({"items": items, "nextCursor": null})))
+    let page = page.checked()?;
+    let last = page.cursor.as_deref().map(|cursor| cursor.parse::<u64>().map_err(|_| bad_cursor()));
+    let last = last.transpose()?;
+    let tool = find(&state, caller.space, &id).await?;
+    let mut items = state.store.versions(caller.space, &tool.id).await?;
+    items.retain(|item: &VersionInfo| last.is_none_or(|last| item.version < last));
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let next = items.last().filter(|_| more).map(|item| item.version.to_string());
+    Ok(envelope::page(&items, next))
 }
 
 async fn one(
@@ -83,7 +99,7 @@ async fn one(
     Known(caller): Known,
     NamedWithin(id, version): NamedWithin,
 ) -> Result<Response, Failure> {
-    let tool = find(state.tools_of(&caller).await?, &id)?;
+    let tool = find(&state, caller.space, &id).await?;
     let number = version.parse().map_err(|_| no_such(&version))?;
     let version = get(&state, caller.space, &tool.id, number).await?;
     Ok(tagged(envelope::success(StatusCode::OK, &version), version.version))
@@ -95,9 +111,9 @@ async fn diff(
     Named(id): Named,
     Parameters(Between { from, to }): Parameters<Between>,
 ) -> Result<Response, Failure> {
-    let tool = find(state.tools_of(&caller).await?, &id)?;
+    let tool = find(&state, caller.space, &id).await?;
     let to = to.unwrap_or(tool.version);
-    let from = from.unwrap_or(to.saturating_sub(1));
+    let from = from.unwrap_or(to.saturating_sub(1).max(1));
     let after = get(&state, caller.space, &tool.id, to).await?;
     let before = get(&state, caller.space, &tool.id, from).await?;
     let value = |version: &ToolVersion| serde_json::to_value(&version.spec).unwrap_or_default();
@@ -108,13 +124,15 @@ async fn diff(
 async fn roll_back(
     State(state): State<AppState>,
     Known(caller): Known,
+    Who(visitor): Who,
     Named(id): Named,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let Which { version } = read(body)?;
-    let tool = changeable(state.tools_of(&caller).await?, &id)?;
-    get(&state, caller.space, &tool.id, version).await?;
+    let tool = changeable(&state, caller.space, &id).await?;
+    let kept = get(&state, caller.space, &tool.id, version).await?;
+    check_version_rights(&state, &visitor, kept.spec).await?;
     let expected = if_match(&headers)?.unwrap_or(tool.version);
     let note = Message::new(&ROLLED_BACK).with("version", version).render(caller.locale);
     let tool = state.store.roll_back(caller.space, &tool.id, version, expected, &note, caller.user).await?;
@@ -125,13 +143,15 @@ async fn roll_back(
 async fn approve(
     State(state): State<AppState>,
     Known(caller): Known,
+    Who(visitor): Who,
     Named(id): Named,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let Which { version } = read(body)?;
-    let tool = changeable(state.tools_of(&caller).await?, &id)?;
-    get(&state, caller.space, &tool.id, version).await?;
+    let tool = changeable(&state, caller.space, &id).await?;
+    let kept = get(&state, caller.space, &tool.id, version).await?;
+    check_version_rights(&state, &visitor, kept.spec).await?;
     let expected = if_match(&headers)?.unwrap_or(tool.version);
     let tool = state.store.make_live(caller.space, &tool.id, version, expected).await?;
     state.tools.renew(caller.space).await?;

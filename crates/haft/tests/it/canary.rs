@@ -1,0 +1,377 @@
+//! Canaries: secrets of every sort are put in and used, and then looked for in all that ever comes out.
+
+mod commands;
+mod echo;
+mod edges;
+mod encode;
+mod lifted;
+mod mistakes;
+mod watch;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use axum::http::Method;
+use haft_testkit::{Client, HaftProcess, Place, Reply, Upstream};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use self::echo::{PATHS, echo, parrot};
+use self::encode::{base64, percent};
+use self::watch::Watch;
+use crate::survival::{Settings, python};
+
+/// Nothing that is read takes longer; a stream that never ends needs a look of its own.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[tokio::test]
+async fn a_canary_is_in_no_output_whatsoever() {
+    let mut scene = Scene::new().await;
+    scene.keep_secrets().await;
+    scene.make_and_call_tools().await;
+    scene.import_and_search().await;
+    scene.make_mistakes().await;
+    let visitors = scene.let_people_in().await;
+    scene.read_everything(&visitors).await;
+    scene.run_commands().await;
+    scene.look_at_what_is_kept();
+    scene.end().await;
+}
+
+/// A server that says all it knows, and upstreams that say all they hear.
+struct Scene {
+    watch: Watch,
+    place: Place,
+    settings: Settings,
+    server: HaftProcess,
+    /// The admin, whose token is a canary too.
+    api: Client,
+    log: PathBuf,
+    upstream: Upstream,
+    /// One tool of each sort of credential.
+    tools: Vec<String>,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let (watch, place) = (Watch::default(), Place::new());
+        let upstream = echo(watch.make("access-token")).await;
+        let bytes: Vec<u8> = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes).concat();
+        let (key, token) = (encode::hex(&bytes), watch.make("admin-token"));
+        watch.add("master key", &key);
+        watch.add("master key in base64", &base64(&bytes));
+        let settings = Settings::of(&place)
+            .with("HAFT_ADMIN_TOKEN", &token)
+            .with("HAFT_MASTER_KEY", &key)
+            .with("HAFT_SECRET_OPERATORS", &watch.make("secret-of-the-environment"))
+            .with("TAVILY_API_KEY", &watch.make("search-key"))
+            .with("TAVILY_BASE_URL", upstream.url("").as_str())
+            .with("HAFT_LOG", "trace");
+        let log = std::env::temp_dir().join(format!("haft-canary-{}.log", std::process::id()));
+        let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
+        Self { watch, place, settings, server, api, log, upstream, tools: Vec::new() }
+    }
+
+    /// Sends something, or only asks, and looks at what comes back.
+    async fn send(&self, client: &Client, method: Method, path: &str, body: &Value) -> Reply {
+        let sending = async {
+            if body.is_null() {
+                client.send(method.clone(), path, Vec::new()).await
+            } else {
+                client.send_json(method.clone(), path, body).await
+            }
+        };
+        let sent = tokio::time::timeout(PATIENCE, sending).await;
+        let reply = sent.unwrap_or_else(|_| panic!("{method} {path}: no whole answer in {PATIENCE:?}"));
+        self.watch.look_at_reply(&format!("{method} {path}"), &reply);
+        reply
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.send(&self.api, Method::POST, path, body).await
+    }
+
+    async fn keep_secrets(&self) {
+        for (path, value) in [
+            ("/api/secrets/shared", self.watch.make("secret-of-the-space")),
+            ("/api/secrets/plain", self.watch.make_plain("secret-of-letters")),
+            ("/api/secrets/own?owner=me", self.watch.make("own-secret")),
+        ] {
+            let kept = self.send(&self.api, Method::PUT, path, &json!({"value": value})).await;
+            assert_eq!(kept.status, 200, "{path}: {}", kept.body);
+        }
+    }
+
+    /// Every way in which a tool can hold a credential, literal or named.
+    fn credentials(&self) -> Vec<(&'static str, Value)> {
+        let make = |what| self.watch.make(what);
+        let oauth = |path: &str, what| {
+            json!({"auth": {
+                "type": "oauth2ClientCredentials", "tokenUrl": self.upstream.url(path),
+                "clientId": "haft", "clientSecret": make(what),
+            }})
+        };
+        vec![
+            (
+                "header",
+                json!({"headers": {
+                    "Authorization": format!("Bearer {}", make("bearer-token")), "X-Token": "secret://shared",
+                    "X-Plain-Key": "secret://plain", "X-Own-Key": "secret://me/own",
+                    "X-Operators-Key": "secret://operators", "Cookie": make("cookie"),
+                }}),
+            ),
+            ("bearer", json!({"auth": {"type": "bearer", "token": make("auth-token")}})),
+            (
+                "basic",
+                json!({"auth": {"type": "basic", "username": "ada", "password": make("password-of-a-tool")}}),
+            ),
+            ("key", json!({"auth": {"type": "apiKey", "name": "X-Api-Key", "value": make("api-key")}})),
+            (
+                "query",
+                json!({"auth": {"type": "apiKey", "in": "query", "name": "key", "value": make("key-in-query")}}),
+            ),
+            ("oauth", oauth("/token", "client-secret")),
+            ("refused", oauth("/refused", "refused-client-secret")),
+            (
+                "named",
+                json!({"method": "POST", "query": {"q": "secret://shared"},
+                    "body": {"plain": "secret://plain", "deep": ["secret://me/own"]}}),
+            ),
+        ]
+    }
+
+    async fn make_and_call_tools(&mut self) {
+        let parrots = [
+            parrot(b"").await,
+            parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n").await,
+            parrot(b"HTTP/1.1 500 ").await,
+        ];
+        let urls: Vec<String> = PATHS.map(|path| self.upstream.url(path)).to_vec();
+        let urls: Vec<String> =
+            urls.into_iter().chain(parrots.each_ref().map(|parrot| parrot.url("/"))).collect();
+        let mut statuses = Vec::new();
+        for (sort, credential) in self.credentials() {
+            for (number, url) in urls.iter().enumerate() {
+                let name = format!("{sort}_{number}");
+                let timeout = if url.ends_with("/slow") { 300 } else { 10_000 };
+                let mut tool = json!({
+                    "name": name, "description": "Echoes.", "url": url, "timeout": timeout, "retryCount": 0,
+                    // No answer fits it, so that each makes a warning.
+                    "outputSchema": {"type": "object", "required": ["nowhere"], "additionalProperties": {"type": "integer"}},
+                });
+                for (field, value) in credential.as_object().expect("fields") {
+                    tool[field] = value.clone();
+                }
+                let tried = self.post("/api/tools?dryRun=true", &tool).await;
+                assert_eq!(tried.status, 200, "{name}: {}", tried.body);
+                let made = self.post("/api/tools", &tool).await;
+                assert_eq!(made.status, 201, "{name}: {}", made.body);
+                self.post("/api/tools/schema-preview", &tool).await;
+                let path = format!("/api/tools/{name}/execute");
+                let shown = self.post(&path, &json!({"options": {"dryRun": true}})).await;
+                assert_eq!(shown.status, 200, "{name}: {}", shown.body);
+                statuses.push(self.post(&path, &json!({})).await.status);
+                // What fails on purpose must not keep the next from being called.
+                self.post(&format!("/api/tools/{name}/circuit/reset"), &json!({})).await;
+            }
+            self.tools.push(format!("{sort}_0"));
+        }
+        for status in [200, 400, 403, 404, 422, 429, 502, 504] {
+            assert!(statuses.contains(&status), "no call ended with {status}: {statuses:?}");
+        }
+        self.change_and_bind().await;
+    }
+
+    /// A second version of each, for diffs, and an agent that has them all.
+    async fn change_and_bind(&self) {
+        for tool in &self.tools {
+            let path = format!("/api/tools/{tool}");
+            let changed = self.send(&self.api, Method::PATCH, &path, &json!({"description": "Other."})).await;
+            assert_eq!((changed.status, &changed.data()["version"]), (200, &json!(2)), "{}", changed.body);
+        }
+        let provider = json!({"name": "models", "kind": "openai", "apiKey": self.watch.make("provider-key")});
+        assert_eq!(self.post("/api/providers", &provider).await.status, 201);
+        let agent = json!({"name": "reader", "toolIds": self.tools, "config": {"provider": "models"}});
+        let made = self.post("/api/agents", &agent).await;
+        assert_eq!(made.status, 201, "{}", made.body);
+    }
+
+    async fn import_and_search(&self) {
+        let make = |what| self.watch.make(what);
+        let command = format!(
+            "curl '{}?api_key={}' -u 'ada:{}' -H 'X-Api-Key: {}'",
+            self.upstream.url("/imported"),
+            percent(&make("key-of-curl")),
+            make("password-of-curl"),
+            make("header-of-curl"),
+        );
+        for dry in [true, false] {
+            let body = json!({"command": command, "name": "imported", "dryRun": dry});
+            let imported = self.post("/api/tools/import/curl", &body).await;
+            assert!(imported.status < 300, "{}", imported.body);
+        }
+        let called = self.post("/api/tools/imported/execute", &json!({})).await;
+        assert_eq!(called.status, 200, "{}", called.body);
+        let seen = self.upstream.seen();
+        let seen = seen.iter().find(|seen| seen.target.starts_with("/imported")).expect("a call");
+        assert!(seen.header("authorization").is_some() && seen.header("x-api-key").is_some(), "{seen:?}");
+        let literal = json!({"name": "given", "description": "d", "url": self.upstream.url("/text"),
+            "headers": {"Authorization": format!("Bearer {}", make("token-in-a-file"))}});
+        for dry in [true, false] {
+            let given = self.post("/api/tools/import", &json!({"tools": [literal], "dryRun": dry})).await;
+            assert_eq!(given.status, 200, "{}", given.body);
+        }
+        let found = self.post("/api/tools/web_search/execute", &json!({"arguments": {"query": "q"}})).await;
+        assert_eq!(found.status, 200, "{}", found.body);
+        assert!(found.body.to_string().contains("***"), "the key was echoed: {}", found.body);
+    }
+
+    /// Those who may read: a token of less scope, and the session of another user.
+    async fn let_people_in(&self) -> Vec<Client> {
+        let password = self.watch.make("password");
+        let user = json!({"name": "bob", "password": password});
+        assert_eq!(self.post("/api/users", &user).await.status, 201);
+        // Shown this once: a canary from now on.
+        let made = self.api.post("/api/tokens", &json!({"name": "reads", "scope": "read"})).await;
+        let token = made.data()["token"].as_str().expect("a token").to_owned();
+        assert_eq!(made.body.to_string().matches(&token).count(), 1, "{}", made.body);
+        self.watch.add("token", &token);
+        let anyone = Client::anonymous(&self.server.url);
+        let session = self.enter(&anyone, &password).await;
+        let own = self.send(&session, Method::GET, "/api/me", &Value::Null).await;
+        let path = format!("/api/users/{}", own.data()["user"]["id"].as_str().expect("an id"));
+        let next = self.watch.make("next-password");
+        for (password, status) in [("short", 400), (next.as_str(), 200), (next.as_str(), 401)] {
+            // The session ends with the password it began by.
+            let changed = self.send(&session, Method::PATCH, &path, &json!({"password": password})).await;
+            assert_eq!(changed.status, status, "{}", changed.body);
+        }
+        let refused = self.send(&anyone, Method::POST, "/api/login", &json!({"token": token})).await;
+        assert_eq!(refused.status, 401, "a token that only reads makes no session");
+        vec![Client::new(&self.server.url, &token), self.enter(&anyone, &next).await]
+    }
+
+    /// Begins a session, whose cookie is a canary from then on.
+    async fn enter(&self, anyone: &Client, password: &str) -> Client {
+        let entered = anyone.post("/api/login", &json!({"name": "bob", "password": password})).await;
+        assert_eq!(entered.status, 200, "{}", entered.body);
+        let cookie =
+            entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+        self.watch.add("session", cookie.split_once('=').expect("a value").1);
+        self.watch.look("the body of a login", &entered.body.to_string());
+        anyone.with("cookie", cookie)
+    }
+
+    /// Every route that can be read, as the OpenAPI document has them.
+    async fn read_everything(&self, visitors: &[Client]) {
+        let document = self.send(&self.api, Method::GET, "/api/openapi.json", &Value::Null).await;
+        let me = self.send(&self.api, Method::GET, "/api/me", &Value::Null).await;
+        let space = me.data()["space"]["id"].as_str().expect("an id");
+        let mut read = 0;
+        for (path, methods) in document.body["paths"].as_object().expect("paths") {
+            if methods.get("get").is_none() {
+                continue;
+            }
+            for filled in self.filled(path, space) {
+                let reply = self.send(&self.api, Method::GET, &filled, &Value::Null).await;
+                assert_eq!(reply.status, 200, "{filled}: {}", reply.body);
+                for visitor in visitors {
+                    self.send(visitor, Method::GET, &filled, &Value::Null).await;
+                }
+                read += 1;
+            }
+        }
+        assert!(read >= 40, "only {read} things were read");
+        for path in
+            ["/api/secrets?owner=me", "/api/tools?limit=200", "/api/tools/nowhere", "/readyz", "/login"]
+        {
+            self.send(&self.api, Method::GET, path, &Value::Null).await;
+        }
+    }
+
+    /// A route with something that is there in the place of each parameter.
+    fn filled(&self, path: &str, space: &str) -> Vec<String> {
+        let things: Vec<&str> = if !path.contains("{id}") {
+            vec![""]
+        } else if path.starts_with("/api/tools/") {
+            self.tools.iter().map(String::as_str).collect()
+        } else if path.starts_with("/api/agents/") {
+            vec!["reader"]
+        } else if path.starts_with("/api/providers/") {
+            vec!["models"]
+        } else if path.starts_with("/api/spaces/") {
+            vec![space]
+        } else {
+            Vec::new()
+        };
+        let filled: Vec<String> =
+            things.iter().map(|thing| path.replace("{id}", thing).replace("{version}", "1")).collect();
+        let is_whole = !filled.is_empty() && filled.iter().all(|path| !path.contains('{'));
+        assert!(is_whole, "{path}: say here what to read by it");
+        filled
+    }
+
+    /// The database and a copy of it, without the key.
+    fn look_at_what_is_kept(&self) {
+        assert!(!self.place.directory.join("master.key").exists(), "the key is in no file");
+        if self.place.is_postgres() {
+            let url = self.settings.get("HAFT_DATABASE_URL");
+            let dumped = Command::new("pg_dump").args(["--inserts", url]).output().expect("pg_dump runs");
+            let tables = String::from_utf8_lossy(&dumped.stdout);
+            for table in ["secrets", "tools", "tool_versions", "tokens", "sessions", "passwords", "providers"]
+            {
+                assert!(tables.contains(&format!("INSERT INTO public.{table} ")), "no rows of {table}");
+            }
+            return self.watch.look("the dump of the database", &tables);
+        }
+        let backup = std::env::temp_dir().join(format!("haft-canary-{}.db", std::process::id()));
+        let script =
+            "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM INTO ?', (sys.argv[2],))";
+        let database = self.place.directory.join("haft.db");
+        if python(script, &[&database, &backup]).is_some() {
+            self.watch.look_at_bytes("a backup", &std::fs::read(&backup).expect("a backup"));
+            let _ = std::fs::remove_file(backup);
+        }
+        let kept = files(&self.place.directory);
+        for name in ["haft.db", "haft.db-wal"] {
+            assert!(
+                kept.iter().any(|(known, bytes)| known == name && !bytes.is_empty()),
+                "{name} is not there"
+            );
+        }
+        for (name, bytes) in kept {
+            self.watch.look_at_bytes(&name, &bytes);
+        }
+    }
+
+    /// What is left when the server has stopped: its data again, and its log.
+    async fn end(self) {
+        self.server.terminate();
+        assert_eq!(self.server.ended().await, Some(0));
+        for (name, bytes) in files(&self.place.directory) {
+            self.watch.look_at_bytes(&format!("{name} after the stop"), &bytes);
+        }
+        let log = std::fs::read(&self.log).expect("a log");
+        let _ = std::fs::remove_file(&self.log);
+        let text = String::from_utf8_lossy(&log);
+        for level in ["TRACE", "DEBUG", "Called tool `header_0`"] {
+            assert!(text.contains(level), "the log does not say {level}");
+        }
+        self.watch.look("the log", &text);
+        self.watch.end(500);
+    }
+}
+
+/// All files below a directory, by their names.
+fn files(directory: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
+        let path = entry.path();
+        match std::fs::read(&path) {
+            Ok(bytes) => files.push((entry.file_name().to_string_lossy().into_owned(), bytes)),
+            Err(_) => files.extend(self::files(&path)),
+        }
+    }
+    files
+}

@@ -1,0 +1,178 @@
+//! Every operation of the server's own document under requests that nobody would write.
+//!
+//! Whatever comes, the answer is one that the document tells of: its status, and its body by schema.
+//! `HAFT_FUZZ_SEED` and `HAFT_FUZZ_COUNT` make other requests, and more of them.
+
+mod generate;
+mod requests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use haft_testkit::{Client, HaftProcess, Reply};
+use serde_json::{Value, json};
+
+use self::generate::{Generator, Rng};
+use self::requests::{Request, request};
+use crate::HAFT;
+
+const TOKEN: &str = "t";
+const SEED: u64 = 6;
+/// So many requests for each operation.
+const COUNT: u64 = 40;
+
+/// Statuses of the other side, which only what asks another side may have.
+const OF_OTHERS: [u16; 3] = [502, 503, 504];
+
+/// What a reference points at, or the thing itself.
+fn resolved<'a>(document: &'a Value, thing: &'a Value) -> &'a Value {
+    match thing["$ref"].as_str() {
+        Some(reference) => {
+            let pointer = reference.strip_prefix('#').expect("a reference within the document");
+            document.pointer(pointer).unwrap_or_else(|| panic!("{reference} points at nothing"))
+        }
+        None => thing,
+    }
+}
+
+/// Names that paths may use: all of them are there, unless a request took them away.
+struct Known {
+    space: String,
+    token: String,
+    user: String,
+    personal: String,
+}
+
+struct Served {
+    server: HaftProcess,
+    api: Client,
+    document: Value,
+    /// Each made once, for making one takes longer than a request.
+    validators: HashMap<String, jsonschema::Validator>,
+}
+
+impl Served {
+    async fn start() -> Self {
+        // Nothing is opened, so tools and imports reach nobody.
+        let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", TOKEN)]).await;
+        let api = Client::new(&server.url, TOKEN);
+        let document = api.get("/api/openapi.json").await.body;
+        Self { server, api, document, validators: HashMap::new() }
+    }
+
+    /// Makes whatever an earlier operation may have taken away.
+    async fn prepare(&self) -> Known {
+        let tool = |name: &str| json!({"name": name, "description": "Answers.", "totalTimeout": 2000});
+        let mut mock = tool("fuzz_tool");
+        mock["type"] = json!("mock");
+        mock["config"] = json!({"answers": [{"data": 1}]});
+        let mut http = tool("fuzz_http");
+        http["url"] = json!("http://127.0.0.1:9/{{x}}");
+        let agent = json!({"name": "fuzz_agent", "toolIds": ["fuzz_tool", "calculator"]});
+        for (path, body) in [
+            ("/api/tools", mock),
+            ("/api/tools", http),
+            ("/api/agents", agent),
+            ("/api/providers", json!({"name": "fuzz_provider", "kind": "ollama"})),
+            ("/api/users", json!({"name": "fuzz_user"})),
+        ] {
+            let reply = self.api.post(path, &body).await;
+            assert!([201, 409].contains(&reply.status), "{path} {body}: {}", reply.body);
+        }
+        let kept = self.api.put("/api/secrets/fuzz_secret", &json!({"value": "a value"})).await;
+        assert_eq!(kept.status, 200, "{}", kept.body);
+        let space = self.make("/api/spaces").await;
+        let token = self.make("/api/tokens").await;
+        let path = format!("/api/spaces/{space}/members/fuzz_user");
+        let member = self.api.put(&path, &json!({"role": "viewer"})).await;
+        assert_eq!(member.status, 200, "{}", member.body);
+        let user = member.data()["userId"].as_str().expect("an id").to_owned();
+        let me = self.api.get("/api/me").await;
+        let personal = me.data()["space"]["id"].as_str().expect("an id").to_owned();
+        Known { space, token, user, personal }
+    }
+
+    async fn make(&self, path: &str) -> String {
+        let made = self.api.post(path, &json!({"name": "fuzz"})).await;
+        assert_eq!(made.status, 201, "{path}: {}", made.body);
+        made.data()["id"].as_str().expect("an id").to_owned()
+    }
+
+    async fn send(&self, request: &Request) -> Reply {
+        // The server may refuse a large body unread and close; then no other request shall be on that connection.
+        let is_large = request.body.len() > 2000;
+        let client = if is_large { Client::new(&self.server.url, TOKEN) } else { self.api.clone() };
+        let client = request.headers.iter().fold(client, |client, (name, value)| client.with(name, value));
+        client.send(request.method.clone(), &request.target, request.body.clone()).await
+    }
+
+    /// What is wrong with an answer, if anything.
+    fn fault(&mut self, (path, operation): (&str, &Value), reply: &Reply) -> Option<String> {
+        let status = reply.status;
+        let answer = resolved(&self.document, &operation["responses"][status.to_string()]);
+        if !answer.is_object() {
+            return Some(format!("{status} is not in the document"));
+        }
+        let asks_others = path.ends_with("/execute") || path.ends_with("/import/openapi");
+        if status >= 500 && !(asks_others && OF_OTHERS.contains(&status)) {
+            return Some(format!("{status}: the server failed"));
+        }
+        if reply.header("x-request-id").is_none() {
+            return Some("no x-request-id".to_owned());
+        }
+        let schema = answer["content"]["application/json"].get("schema")?;
+        if path != "/api/openapi.json" && reply.body["code"] != status {
+            return Some(format!("{status}: code is {}", reply.body["code"]));
+        }
+        let validator = self.validators.entry(schema.to_string()).or_insert_with(|| {
+            let mut schema = schema.clone();
+            schema["components"] = self.document["components"].clone();
+            let options = jsonschema::options().offline().with_draft(jsonschema::Draft::Draft202012);
+            options.should_validate_formats(true).build(&schema).expect("a good schema")
+        });
+        let error = validator.iter_errors(&reply.body).next()?;
+        Some(format!("{status}: the body is not as documented: {}: {error}", error.instance_path().as_str()))
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test]
+async fn every_answer_is_one_that_the_document_tells_of() {
+    let (seed, count) = (setting("HAFT_FUZZ_SEED", SEED), setting("HAFT_FUZZ_COUNT", COUNT));
+    let mut served = Served::start().await;
+    let document = served.document.clone();
+    let mut faults: BTreeMap<String, String> = BTreeMap::new();
+    let (mut worked, mut refused, mut all) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("operations") {
+            let name = format!("{} {path}", method.to_ascii_uppercase());
+            let known = served.prepare().await;
+            let mut generator = Generator::new(Rng::new(seed, &name), &document, &known.personal);
+            all += 1;
+            for number in 0..count {
+                let request = request(&mut generator, &document, &known, (method, path, operation));
+                let reply = served.send(&request).await;
+                match reply.status {
+                    200..300 => worked.insert(name.clone()),
+                    _ => refused.insert(name.clone()),
+                };
+                if let Some(fault) = served.fault((path, operation), &reply) {
+                    let about = format!("{name}: {fault}");
+                    let details = format!("seed {seed}, request {number}: {request}\n{}", reply.body);
+                    faults.entry(about).or_insert(details);
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), told(&faults));
+    // Requests that are all refused at the door would show nothing.
+    assert!(worked.len() * 2 > all, "only {} of {all} operations worked at all: {worked:?}", worked.len());
+    assert!(refused.len() * 2 > all, "only {} of {all} operations refused anything", refused.len());
+}
+
+fn told(faults: &BTreeMap<String, String>) -> String {
+    let lines = faults.iter().map(|(about, details)| format!("{about}\n  {details}\n"));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,280 @@
+//! One row for every operation: what it needs, and a request that works for whoever may make it.
+
+use serde_json::{Value, json};
+
+use super::world::{BYSTANDER, PASSWORD};
+
+/// From the least to the most.
+const ROLES: [&str; 4] = ["viewer", "caller", "editor", "admin"];
+const SCOPES: [&str; 3] = ["read", "call", "admin"];
+
+/// What somebody is in the space.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rights {
+    pub(super) role: &'static str,
+    pub(super) scope: &'static str,
+    pub(super) is_operator: bool,
+}
+
+/// What a request needs. All but the last are `x-needs` of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    Identity,
+    Read,
+    Call,
+    Edit,
+    SpaceAdmin,
+    Operator,
+    /// A token that may all that its user may, whatever that is.
+    Whole,
+}
+
+impl Needs {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Identity => "identity",
+            Self::Read => "read",
+            Self::Call => "call",
+            Self::Edit => "edit",
+            Self::SpaceAdmin => "spaceAdmin",
+            Self::Operator => "operator",
+            Self::Whole => "whole",
+        }
+    }
+
+    /// The rights, said once more and independently of the server.
+    pub(super) fn allows(self, rights: Rights) -> bool {
+        let (role, scope) = match self {
+            Self::Nothing | Self::Identity | Self::Read => ("viewer", "read"),
+            Self::Call => ("caller", "call"),
+            Self::Edit => ("editor", "admin"),
+            Self::SpaceAdmin => ("admin", "admin"),
+            Self::Whole => ("viewer", "admin"),
+            Self::Operator => return rights.is_operator && rights.scope == "admin",
+        };
+        let place = |list: &[&str], word: &str| list.iter().position(|known| *known == word);
+        place(&ROLES, rights.role) >= place(&ROLES, role)
+            && place(&SCOPES, rights.scope) >= place(&SCOPES, scope)
+    }
+}
+
+pub(super) struct Row {
+    /// Method and path, as the document has them.
+    pub(super) operation: &'static str,
+    pub(super) needs: Needs,
+    pub(super) cases: Vec<Case>,
+}
+
+/// One request. `NEW` in its body becomes a name that nothing has yet.
+pub(super) struct Case {
+    /// What it really needs, where that is more than the route does.
+    pub(super) needs: Option<Needs>,
+    pub(super) query: &'static str,
+    pub(super) body: Option<Value>,
+    /// The status for who may, and for who may not.
+    pub(super) works: u16,
+    pub(super) refused: u16,
+    /// It is about the caller's own: user, token, secret, membership.
+    pub(super) is_own: bool,
+    /// The same name elsewhere is another thing, so an outsider's request works and tells nothing.
+    pub(super) is_by_name: bool,
+}
+
+impl Case {
+    fn new(works: u16) -> Self {
+        let (needs, body) = (None, None);
+        Self { needs, query: "", body, works, refused: 403, is_own: false, is_by_name: false }
+    }
+
+    fn body(self, body: Value) -> Self {
+        Self { body: Some(body), ..self }
+    }
+
+    fn query(self, query: &'static str) -> Self {
+        Self { query, ..self }
+    }
+
+    fn needs(self, needs: Needs) -> Self {
+        Self { needs: Some(needs), ..self }
+    }
+
+    /// Who may not is told that there is no such thing.
+    fn hidden(self) -> Self {
+        Self { refused: 404, ..self }
+    }
+
+    fn own(self) -> Self {
+        Self { is_own: true, ..self }
+    }
+
+    fn by_name(self) -> Self {
+        Self { is_by_name: true, ..self }
+    }
+}
+
+fn tool() -> Value {
+    json!({"name": "NEW", "description": "Answers.", "type": "mock", "config": {"answers": [{"data": 1}]}})
+}
+
+fn get(operation: &'static str, needs: Needs) -> Row {
+    Row { operation, needs, cases: vec![Case::new(200)] }
+}
+
+fn row<const N: usize>(operation: &'static str, needs: Needs, cases: [Case; N]) -> Row {
+    Row { operation, needs, cases: cases.into() }
+}
+
+/// Every row.
+pub(super) fn table() -> Vec<Row> {
+    [of_tools(), of_imports(), of_agents(), of_providers_and_secrets(), of_people(), of_documentation()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn of_tools() -> Vec<Row> {
+    use Needs::{Call, Edit, Read};
+    let version = || Case::new(200).body(json!({"version": 1}));
+    vec![
+        row("POST /api/tools", Edit, [Case::new(201).body(tool())]),
+        get("GET /api/tools", Read),
+        get("GET /api/tools/{id}", Read),
+        row("PUT /api/tools/{id}", Edit, [Case::new(200).body(tool())]),
+        row("PATCH /api/tools/{id}", Edit, [Case::new(200).body(json!({"category": "math"}))]),
+        row("DELETE /api/tools/{id}", Edit, [Case::new(200).query("?force=true")]),
+        row("POST /api/tools/{id}/circuit/reset", Edit, [Case::new(200)]),
+        get("GET /api/tools/categories", Read),
+        get("GET /api/tools/{id}/versions", Read),
+        get("GET /api/tools/{id}/versions/{version}", Read),
+        row("GET /api/tools/{id}/diff", Read, [Case::new(200).query("?from=1&to=1")]),
+        row("POST /api/tools/{id}/rollback", Edit, [version()]),
+        // Nothing is held, so whoever may approve learns just that.
+        row("POST /api/tools/{id}/approve", Edit, [Case { works: 409, ..version() }]),
+        row("POST /api/tools/{id}/execute", Call, [Case::new(200).body(json!({"arguments": {}}))]),
+        row("POST /api/tools/schema-preview", Read, [Case::new(200).body(tool())]),
+    ]
+}
+
+fn of_imports() -> Vec<Row> {
+    use Needs::{Edit, Read};
+    let spec = json!({
+        "openapi": "3.1.0", "info": {"title": "Any", "version": "1"}, "servers": [{"url": "https://api.example.com"}],
+        "paths": {"/NEW": {"get": {"operationId": "NEW", "summary": "Gets one."}}},
+    });
+    let command = json!({"command": "curl https://api.example.com/NEW"});
+    let request = json!({"method": "GET", "url": "https://api.example.com/NEW"});
+    let collection = json!({"info": {"name": "NEW"}, "item": [{"name": "NEW", "request": request}]});
+    let request = json!({"method": "GET", "url": "https://api.example.com/NEW", "headers": []});
+    let content = json!({"mimeType": "application/json", "text": "{}"});
+    let response = json!({"status": 200, "headers": [], "content": content});
+    let recorded = json!({"log": {"entries": [{"request": request, "response": response}]}});
+    vec![
+        get("GET /api/tools/export", Read),
+        row("POST /api/tools/import", Edit, [Case::new(200).body(json!({"tools": [tool()]}))]),
+        row("POST /api/tools/import/openapi", Edit, [Case::new(201).body(json!({"spec": spec}))]),
+        row("POST /api/tools/import/curl", Edit, [Case::new(201).body(command)]),
+        row("POST /api/tools/import/postman", Edit, [Case::new(201).body(json!({"document": collection}))]),
+        row("POST /api/tools/import/har", Edit, [Case::new(201).body(json!({"document": recorded}))]),
+    ]
+}
+
+fn of_agents() -> Vec<Row> {
+    use Needs::{Edit, Read};
+    let agent = json!({"name": "NEW", "toolIds": ["calculator"]});
+    let description = json!({"description": "Another."});
+    let binding = json!({"toolId": "calculator"});
+    vec![
+        row("POST /api/agents", Edit, [Case::new(201).body(agent)]),
+        get("GET /api/agents", Read),
+        get("GET /api/agents/{id}", Read),
+        row("PUT /api/agents/{id}", Edit, [Case::new(200).body(json!({"name": "NEW"}))]),
+        row("PATCH /api/agents/{id}", Edit, [Case::new(200).body(description)]),
+        row("DELETE /api/agents/{id}", Edit, [Case::new(200)]),
+        get("GET /api/agents/{id}/tools", Read),
+        row("POST /api/agents/{id}/tools", Edit, [Case::new(201).body(binding)]),
+        row(
+            "PATCH /api/agents/{id}/tools/{toolId}",
+            Edit,
+            [Case::new(200).body(json!({"isEnabled": false}))],
+        ),
+        row("DELETE /api/agents/{id}/tools/{toolId}", Edit, [Case::new(200)]),
+    ]
+}
+
+fn of_providers_and_secrets() -> Vec<Row> {
+    use Needs::{Call, Edit, Read, SpaceAdmin};
+    let provider = |kind: &str| json!({"name": "NEW", "kind": kind});
+    let value = || Case::new(200).body(json!({"value": "a value"}));
+    let mine = "?owner=me";
+    vec![
+        row("POST /api/providers", SpaceAdmin, [Case::new(201).body(provider("ollama"))]),
+        get("GET /api/providers", Read),
+        get("GET /api/providers/{id}", Read),
+        row("PUT /api/providers/{id}", SpaceAdmin, [Case::new(200).body(provider("openai"))]),
+        row("DELETE /api/providers/{id}", SpaceAdmin, [Case::new(200)]),
+        row("POST /api/providers/{id}/test", SpaceAdmin, [Case::new(200)]),
+        row("GET /api/secrets", Read, [Case::new(200), Case::new(200).query(mine)]),
+        row("PUT /api/secrets/{name}", Call, [value().needs(Edit).by_name(), value().query(mine).own()]),
+        row(
+            "DELETE /api/secrets/{name}",
+            Call,
+            [Case::new(200).needs(Edit), Case::new(200).query(mine).own()],
+        ),
+    ]
+}
+
+fn of_people() -> Vec<Row> {
+    use Needs::{Identity, Nothing, Operator, SpaceAdmin, Whole};
+    let named = |status| Case::new(status).body(json!({"name": "NEW"}));
+    let unchanged = || Case::new(200).body(json!({}));
+    let login = json!({"name": BYSTANDER, "password": PASSWORD});
+    vec![
+        row("POST /api/spaces", Identity, [named(201).needs(Whole)]),
+        get("GET /api/spaces", Identity),
+        get("GET /api/spaces/{id}", Identity),
+        row("PUT /api/spaces/{id}", Identity, [named(200).needs(SpaceAdmin)]),
+        row("DELETE /api/spaces/{id}", Identity, [Case::new(200).query("?force=true").needs(SpaceAdmin)]),
+        get("GET /api/spaces/{id}/members", Identity),
+        row(
+            "PUT /api/spaces/{id}/members/{user}",
+            Identity,
+            [Case::new(200).body(json!({"role": "caller"})).needs(SpaceAdmin)],
+        ),
+        row(
+            "DELETE /api/spaces/{id}/members/{user}",
+            Identity,
+            [Case::new(200).needs(SpaceAdmin), Case::new(200).needs(Whole).own()],
+        ),
+        row("POST /api/users", Operator, [named(201)]),
+        get("GET /api/users", Operator),
+        row(
+            "PATCH /api/users/{id}",
+            Identity,
+            [unchanged().needs(Operator).hidden(), unchanged().needs(Whole).hidden().own()],
+        ),
+        row("POST /api/tokens", Identity, [named(201).needs(Whole)]),
+        get("GET /api/tokens", Identity),
+        row(
+            "DELETE /api/tokens/{id}",
+            Identity,
+            [Case::new(200).needs(SpaceAdmin).hidden(), Case::new(200).needs(Whole).hidden().own()],
+        ),
+        row("POST /api/login", Nothing, [Case::new(200).body(login)]),
+        row("POST /api/logout", Identity, [Case::new(200)]),
+        get("GET /api/me", Identity),
+    ]
+}
+
+fn of_documentation() -> Vec<Row> {
+    let paths = [
+        "GET /api/openapi.json",
+        "GET /api/docs",
+        "GET /api/docs/docs.js",
+        "GET /api/docs/schema.js",
+        "GET /api/docs/words.js",
+        "GET /api/docs/docs.css",
+    ];
+    paths.into_iter().map(|path| get(path, Needs::Nothing)).collect()
+}

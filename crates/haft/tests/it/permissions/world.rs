@@ -1,0 +1,330 @@
+//! A server with a space that everything is about, people of every role in it, and others who are not.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haft_testkit::{Client, HaftProcess, Reply};
+use serde_json::{Value, json};
+
+use super::table::{Case, Needs, Rights};
+use crate::agents::make;
+use crate::cli_over_http::mock;
+use crate::http_tools::start;
+
+/// Part of every name in the space, so that a trace of it is found.
+pub(super) const MARK: &str = "zeppelin";
+pub(super) const BYSTANDER: &str = "zeppelin_bystander";
+pub(super) const PASSWORD: &str = "correct horse battery";
+
+/// An id and a name that nothing has.
+const NOBODY: &str = "0190b5a0-0000-7000-8000-000000000000";
+const NO_NAME: &str = "zebra";
+
+/// Members of the space besides its admin. The steward runs the server, which gives no role here.
+const MEMBERS: [(&str, &str); 5] = [
+    ("viewer", "viewer"),
+    ("caller", "caller"),
+    ("editor", "editor"),
+    ("steward", "viewer"),
+    ("bystander", "viewer"),
+];
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A name that nothing has yet.
+pub(super) fn new_name() -> String {
+    format!("new_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// One of each sort, as paths name them.
+#[derive(Debug, Clone)]
+pub(super) struct Things {
+    pub(super) tool: String,
+    pub(super) agent: String,
+    pub(super) provider: String,
+    pub(super) secret: String,
+    pub(super) token: String,
+    pub(super) space: String,
+    pub(super) user: String,
+}
+
+impl Things {
+    /// Things that are not there.
+    fn missing(named: &str) -> Self {
+        let name = || named.to_owned();
+        let secret = NO_NAME.to_owned();
+        Self {
+            tool: name(),
+            agent: name(),
+            provider: name(),
+            secret,
+            token: name(),
+            space: name(),
+            user: name(),
+        }
+    }
+
+    pub(super) fn missing_by_id() -> Self {
+        Self::missing(NOBODY)
+    }
+
+    pub(super) fn missing_by_name() -> Self {
+        Self::missing(NO_NAME)
+    }
+
+    pub(super) fn all(&self) -> [&str; 7] {
+        [&self.tool, &self.agent, &self.provider, &self.secret, &self.token, &self.space, &self.user]
+    }
+
+    /// A path of the document with these in its `{…}`.
+    pub(super) fn fill(&self, path: &str) -> String {
+        let id: &str = match kind(path) {
+            "tools" => &self.tool,
+            "agents" => &self.agent,
+            "providers" => &self.provider,
+            "tokens" => &self.token,
+            "spaces" => &self.space,
+            "users" => &self.user,
+            _ => NOBODY,
+        };
+        let filled: [(&str, &str); 5] = [
+            ("{id}", id),
+            ("{toolId}", &self.tool),
+            ("{user}", &self.user),
+            ("{name}", &self.secret),
+            ("{version}", "1"),
+        ];
+        let path =
+            filled.into_iter().fold(path.to_owned(), |path, (place, value)| path.replace(place, value));
+        assert!(!path.contains('{'), "{path}: what stands there?");
+        path
+    }
+}
+
+/// The noun of a path.
+fn kind(path: &str) -> &str {
+    path.split('/').nth(2).unwrap_or_default()
+}
+
+/// A user, through the door.
+struct Person {
+    id: String,
+    session: Client,
+}
+
+impl Person {
+    async fn enter(operator: &Client, anyone: &Client, name: &str, is_admin: bool) -> Self {
+        let body = json!({"name": name, "password": PASSWORD, "isAdmin": is_admin});
+        let id = id(&make(operator, "/api/users", &body).await);
+        let entered = login(anyone, name).await;
+        assert_eq!(entered.status, 200, "{}", entered.body);
+        Self { id, session: session(anyone, &entered) }
+    }
+}
+
+pub(super) async fn login(anyone: &Client, name: &str) -> Reply {
+    anyone.post("/api/login", &json!({"name": name, "password": PASSWORD})).await
+}
+
+/// Whoever came in by a login.
+pub(super) fn session(anyone: &Client, entered: &Reply) -> Client {
+    let cookie = entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    anyone.with("cookie", cookie)
+}
+
+/// One token of one member.
+pub(super) struct Actor {
+    pub(super) who: &'static str,
+    pub(super) rights: Rights,
+    pub(super) client: Client,
+    /// The user's session in the space, which may all that the user may.
+    session: Client,
+    /// The id of the user.
+    user: String,
+}
+
+pub(super) struct World {
+    /// Ends when it is dropped.
+    _server: HaftProcess,
+    pub(super) document: Value,
+    pub(super) anyone: Client,
+    /// Who runs the server, and is no member of the space.
+    pub(super) operator: Client,
+    /// Somebody else: a token, and a session.
+    pub(super) stranger: Client,
+    pub(super) stranger_session: Client,
+    /// An admin of the space.
+    pub(super) admin: Client,
+    bystander: Client,
+    pub(super) actors: Vec<Actor>,
+    pub(super) by_id: Things,
+    pub(super) by_name: Things,
+}
+
+impl World {
+    pub(super) async fn start() -> Self {
+        let (server, operator) = start(&[]).await;
+        let anyone = Client::anonymous(&server.url);
+        let document = anyone.get("/api/openapi.json").await.body;
+        let mut people = BTreeMap::new();
+        for (who, _) in MEMBERS.into_iter().chain([("admin", "admin")]) {
+            let name = format!("{MARK}_{who}");
+            people.insert(who, Person::enter(&operator, &anyone, &name, who == "steward").await);
+        }
+        let chief = &people["admin"].session;
+        let space = id(&make(chief, "/api/spaces", &json!({"name": "zeppelin_space"})).await);
+        let_in(chief, &space).await;
+        let mut actors = Vec::new();
+        for (who, role) in
+            MEMBERS.into_iter().chain([("admin", "admin")]).filter(|(who, _)| *who != "bystander")
+        {
+            for scope in ["read", "call", "admin"] {
+                let Person { id: user, session } = &people[who];
+                let client = token(&server, session, scope, &space).await.0;
+                let rights = Rights { role, scope, is_operator: who == "steward" };
+                let session = session.with("haft-space", &space);
+                actors.push(Actor { who, rights, client, session, user: user.clone() });
+            }
+        }
+        let admin = token(&server, chief, "admin", &space).await.0;
+        let (bystander, token) = token(&server, &people["bystander"].session, "admin", &space).await;
+        let by_id = furnish(&admin, space, token, people["bystander"].id.clone()).await;
+        let by_name = Things {
+            tool: "zeppelin_tool".to_owned(),
+            agent: "zeppelin_agent".to_owned(),
+            provider: "zeppelin_provider".to_owned(),
+            user: BYSTANDER.to_owned(),
+            ..by_id.clone()
+        };
+        let stranger_session = Person::enter(&operator, &anyone, "stranger", false).await.session;
+        let made = make(&stranger_session, "/api/tokens", &json!({"name": "mine"})).await;
+        let stranger = Client::new(&server.url, text(&made, "token"));
+        Self {
+            _server: server,
+            document,
+            anyone,
+            operator,
+            stranger,
+            stranger_session,
+            admin,
+            bystander,
+            actors,
+            by_id,
+            by_name,
+        }
+    }
+
+    /// What a request may use up: made for it, or the caller's own where the case is about that.
+    pub(super) async fn fresh(&self, actor: &Actor, case: &Case, path: &str) -> Things {
+        let mut things = self.by_id.clone();
+        let name = json!({"name": new_name()});
+        let may = |needs: Needs| needs.allows(actor.rights);
+        if case.is_own {
+            things.user.clone_from(&actor.user);
+        }
+        match kind(path) {
+            "tools" => {
+                things.tool = id(&make(&self.admin, "/api/tools", &mock(&new_name(), "Answers.")).await);
+            }
+            "agents" => {
+                let agent = json!({"name": new_name(), "toolIds": [things.tool]});
+                things.agent = id(&make(&self.admin, "/api/agents", &agent).await);
+            }
+            "providers" => {
+                let provider = json!({"name": new_name(), "kind": "ollama"});
+                things.provider = id(&make(&self.admin, "/api/providers", &provider).await);
+            }
+            "secrets" => {
+                things.secret = new_name();
+                let path = format!("/api/secrets/{}", things.secret);
+                if !case.is_own {
+                    put(&self.admin, &path, &json!({"value": "a value"})).await;
+                } else if may(Needs::Call) {
+                    put(&actor.client, &format!("{path}?owner=me"), &json!({"value": "a value"})).await;
+                }
+            }
+            "tokens" => {
+                let owner = if case.is_own { &actor.session } else { &self.bystander };
+                things.token = id(&make(owner, "/api/tokens", &name).await);
+            }
+            "spaces" if !case.is_own || may(Needs::Whole) => {
+                things.space = id(&make(&self.admin, "/api/spaces", &name).await);
+                let_in(&self.admin, &things.space).await;
+                if case.is_own {
+                    // The last admin cannot leave.
+                    let path = format!("/api/spaces/{}/members/{BYSTANDER}", things.space);
+                    put(&self.admin, &path, &json!({"role": "admin"})).await;
+                }
+            }
+            // Requests about these change nothing.
+            _ => {}
+        }
+        things
+    }
+
+    /// The things of the space as they are. What was refused has not changed them.
+    pub(super) async fn standing(&self) -> Value {
+        let Things { tool, agent, provider, secret, token, space, user } = &self.by_id;
+        let of = async |client: &Client, path: String| {
+            let reply = client.get(&path).await;
+            assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+            reply.data().clone()
+        };
+        let within = |list: &Value, field: &str, value: &str| {
+            let items = list["items"].as_array().expect("a list");
+            items.iter().find(|item| item[field] == value).cloned()
+        };
+        let users = of(&self.operator, "/api/users?limit=200".to_owned()).await;
+        let secrets = of(&self.admin, "/api/secrets?limit=200".to_owned()).await;
+        let tokens = of(&self.bystander, "/api/tokens?limit=200".to_owned()).await;
+        json!({
+            "tool": of(&self.admin, format!("/api/tools/{tool}")).await,
+            "agent": of(&self.admin, format!("/api/agents/{agent}")).await,
+            "provider": of(&self.admin, format!("/api/providers/{provider}")).await,
+            "space": of(&self.admin, format!("/api/spaces/{space}")).await,
+            "members": of(&self.admin, format!("/api/spaces/{space}/members")).await,
+            "secret": within(&secrets, "name", secret),
+            // When it was used last does change.
+            "token": within(&tokens, "id", token).is_some(),
+            "user": within(&users, "id", user),
+        })
+    }
+}
+
+/// The things of the space.
+async fn furnish(admin: &Client, space: String, token: String, user: String) -> Things {
+    let tool = id(&make(admin, "/api/tools", &mock("zeppelin_tool", "Of the zeppelin.")).await);
+    let agent = json!({"name": "zeppelin_agent", "description": "Of the zeppelin.", "toolIds": [tool]});
+    let agent = id(&make(admin, "/api/agents", &agent).await);
+    let provider = json!({"name": "zeppelin_provider", "kind": "ollama"});
+    let provider = id(&make(admin, "/api/providers", &provider).await);
+    let secret = "zeppelin_secret".to_owned();
+    put(admin, &format!("/api/secrets/{secret}"), &json!({"value": "zeppelin_value"})).await;
+    Things { tool, agent, provider, secret, token, space, user }
+}
+
+async fn let_in(admin: &Client, space: &str) {
+    for (who, role) in MEMBERS {
+        put(admin, &format!("/api/spaces/{space}/members/{MARK}_{who}"), &json!({"role": role})).await;
+    }
+}
+
+/// A token of a session's user for the space, and its id.
+async fn token(server: &HaftProcess, session: &Client, scope: &str, space: &str) -> (Client, String) {
+    let body = json!({"name": format!("{MARK}_{scope}"), "scope": scope, "spaceId": space});
+    let made = make(session, "/api/tokens", &body).await;
+    (Client::new(&server.url, text(&made, "token")), id(&made))
+}
+
+pub(super) async fn put(client: &Client, path: &str, body: &Value) {
+    let reply = client.put(path, body).await;
+    assert_eq!(reply.status, 200, "{path} {body}: {}", reply.body);
+}
+
+pub(super) fn id(thing: &Value) -> String {
+    text(thing, "id").to_owned()
+}
+
+fn text<'a>(thing: &'a Value, field: &str) -> &'a str {
+    thing[field].as_str().unwrap_or_else(|| panic!("{thing} has no {field}"))
+}

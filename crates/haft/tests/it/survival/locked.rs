@@ -1,0 +1,125 @@
+//! Another process that holds the database's lock: writes are refused in time, all else goes on.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use haft_testkit::{Client, HaftProcess, Place};
+use serde_json::json;
+
+use super::{FIVE_SECONDS, Settings, call, mock, skipped, within};
+
+/// A write waits five seconds for the lock; a busy machine gets more.
+const A_WRITE: Duration = Duration::from_secs(8);
+
+/// What needs no lock waits for none.
+const AT_ONCE: Duration = Duration::from_secs(3);
+
+const SCRIPT: &str = "
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute('BEGIN EXCLUSIVE')
+print('locked', flush=True)
+sys.stdin.read()
+connection.execute('ROLLBACK')
+";
+
+/// Holds the lock until it is dropped.
+struct Holder(Child);
+
+impl Holder {
+    /// None where nobody can hold it, which is said.
+    fn of(database: &Path) -> Option<Self> {
+        let mut command = Command::new("python3");
+        command.args(["-c", SCRIPT]).arg(database).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                skipped(&format!("there is no python3 to hold a lock: {error}"));
+                return None;
+            }
+        };
+        let mut line = String::new();
+        let output = child.stdout.take().expect("a pipe");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        assert_eq!(line, "locked\n");
+        Some(Self(child))
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// A server on SQLite with a tool, and its place.
+async fn start() -> Option<(Place, HaftProcess, Client)> {
+    let place = Place::new();
+    if place.is_postgres() {
+        skipped("PostgreSQL has no lock on all of it");
+        return None;
+    }
+    let (server, api) = Settings::of(&place).start().await;
+    // The first use of a token is noted in the database, so this one is used before that is locked.
+    assert_eq!(api.post("/api/tools", &mock("kept", &json!(1))).await.status, 201);
+    Some((place, server, api))
+}
+
+#[tokio::test]
+async fn a_locked_database_refuses_writes_in_time_and_takes_them_again() {
+    let Some((place, _server, api)) = start().await else { return };
+    let Some(holder) = Holder::of(&place.directory.join("haft.db")) else { return };
+    let asked = Instant::now();
+    let refused = api.post("/api/tools", &mock("late", &json!(1))).await;
+    assert_eq!((refused.status, refused.kind()), (503, "Unavailable"), "{}", refused.body);
+    assert!(refused.message().contains("cannot be read or written"), "{}", refused.message());
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert!(asked.elapsed() < A_WRITE, "{:?}", asked.elapsed());
+    let asked = Instant::now();
+    for path in ["/api/tools", "/api/tools/kept", "/api/tools/kept/versions", "/api/secrets", "/readyz"] {
+        assert_eq!(api.get(path).await.status, 200, "{path} can be read");
+    }
+    assert_eq!(call(&api, "kept").await.status, 200);
+    assert!(asked.elapsed() < AT_ONCE, "{:?}", asked.elapsed());
+    assert_eq!(api.get("/api/tools/late").await.status, 404);
+    drop(holder);
+    let is_made = async || api.post("/api/tools", &mock("late", &json!(1))).await.status == 201;
+    within(FIVE_SECONDS, "a write without a restart", is_made).await;
+    assert_eq!(call(&api, "late").await.status, 200);
+}
+
+#[tokio::test]
+async fn writers_that_wait_for_a_lock_do_not_wait_for_each_other() {
+    let Some((place, _server, api)) = start().await else { return };
+    let Some(_holder) = Holder::of(&place.directory.join("haft.db")) else { return };
+    let asked = Instant::now();
+    let write = |number: usize| {
+        let api = api.clone();
+        tokio::spawn(
+            async move { api.post("/api/tools", &mock(&format!("t{number}"), &json!(1))).await.status },
+        )
+    };
+    let writers: Vec<_> = (0..6).map(write).collect();
+    for writer in writers {
+        assert_eq!(writer.await.expect("an answer"), 503);
+    }
+    assert!(asked.elapsed() < A_WRITE, "{:?}", asked.elapsed());
+}
+
+#[tokio::test]
+async fn who_reads_by_a_new_token_does_not_wait_for_a_lock() {
+    let Some((place, server, api)) = start().await else { return };
+    let made = api.post("/api/tokens", &json!({"name": "new", "scope": "call"})).await;
+    let fresh = Client::new(&server.url, made.data()["token"].as_str().expect("a token"));
+    let Some(_holder) = Holder::of(&place.directory.join("haft.db")) else { return };
+    let asked = Instant::now();
+    assert_eq!(call(&fresh, "kept").await.status, 200);
+    assert!(
+        asked.elapsed() < AT_ONCE,
+        "that a token was used is noted while nobody waits: {:?}",
+        asked.elapsed()
+    );
+}
