@@ -59,6 +59,22 @@ enum Param {
 }
 
 impl Message {
+    /// The same without the value of one parameter, wherever it stands: it may be a secret.
+    #[must_use]
+    pub fn hiding(mut self, name: &str) -> Self {
+        for (known, param) in &mut self.params {
+            match param {
+                Param::Messages(messages) => {
+                    let hidden = std::mem::take(messages).into_iter().map(|message| message.hiding(name));
+                    *messages = hidden.collect();
+                }
+                Param::Text(text) if *known == name => *text = "…".to_owned(),
+                Param::Text(_) => {}
+            }
+        }
+        self
+    }
+
     pub fn new(template: &'static Template) -> Self {
         Self { template, params: Vec::new() }
     }

@@ -14,9 +14,6 @@ haft_core::templates! {
     TWO_URLS = "http.twoUrls",
         "stands beside baseUrl; write the path alone, beginning with /, or leave baseUrl out",
         "与 baseUrl 同时出现；请只写以 / 开头的路径，或去掉 baseUrl";
-    WRONG_FORM = "http.wrongForm",
-        "does not have the form it should; it is not shown here, since it may hold a credential",
-        "格式不正确；由于可能含有凭据，此处不显示其内容";
     TWICE = "http.twice",
         "says the same as {other}; give only one of them",
         "与 {other} 含义相同；请只保留一个";
@@ -201,7 +198,10 @@ fn normal(config: &Map<String, Value>, violations: &mut Vec<Violation>) -> Map<S
 fn unquoted(violation: Violation) -> Violation {
     const HELD: [&str; 3] = ["headers", "auth", "cookies"];
     let first = violation.path.split('.').next().unwrap_or_default();
-    if HELD.contains(&first) { Violation::new(violation.path, Message::new(&WRONG_FORM)) } else { violation }
+    if !HELD.contains(&first) {
+        return violation;
+    }
+    Violation::new(violation.path, violation.message.hiding("value"))
 }
 
 /// The fields in camelCase; two spellings of one must say the same.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use haft_testkit::{Client, Reply, Upstream, json_reply, reply};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::http_tools::start;
 
@@ -80,6 +80,7 @@ async fn each_status_has_its_kind_its_status_and_its_number_of_attempts() {
 #[tokio::test]
 async fn each_fault_of_the_connection_has_its_kind_and_its_number_of_attempts() {
     let (_server, api) = start(&[]).await;
+    let mut refusing = Vec::new();
     // Who was never connected to did nothing; whatever broke later may have done something.
     for (fault, nothing_was_done) in
         [(Fault::Refused, true), (Fault::Closed, false), (Fault::Cut, false), (Fault::Garbage, false)]
@@ -94,8 +95,17 @@ async fn each_fault_of_the_connection_has_its_kind_and_its_number_of_attempts() 
         ] {
             let name = format!("{fault:?}_{method}_{attempts}");
             let upstream = Upstream::raw(move |stream| fault.happen(stream)).await;
-            let url = upstream.url("/");
-            let _kept = (fault != Fault::Refused).then_some(upstream);
+            let url = match fault {
+                Fault::Refused => {
+                    // Taken and never listened at: no later upstream gets the port, and with it the open circuit.
+                    let socket = TcpSocket::new_v4().expect("a socket");
+                    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+                    let url = format!("http://{}/", socket.local_addr().expect("an address"));
+                    refusing.push(socket);
+                    url
+                }
+                Fault::Closed | Fault::Cut | Fault::Garbage => upstream.url("/"),
+            };
             let reply = call(&api, tool(&name, method, &url, more), json!({})).await;
             let about = format!("{name}: {}", reply.body);
             assert_eq!((reply.status, reply.kind()), (502, "Network"), "{about}");

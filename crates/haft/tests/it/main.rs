@@ -24,6 +24,7 @@ mod imports;
 mod openapi;
 mod permissions;
 mod providers;
+mod recovery;
 mod serve;
 mod sessions;
 mod survival;

@@ -33,7 +33,7 @@ async fn kinds_and_fields_are_the_known_ones() {
         (json!({}), "config.auth.type", "is required for auth"),
         (json!({"type": 5}), "config.auth.type", "is required for auth"),
         (json!({"token": "x"}), "config.auth.type", "is required for auth"),
-        (json!(5), "config.auth", "5 is not of type \"object\""),
+        (json!(5), "config.auth", "… is not of type \"object\""),
         (json!([]), "config.auth", "is not of type \"object\""),
         (json!({"type": "none", "token": "x"}), "config.auth.token", "is not a field of none"),
         (
