@@ -14,7 +14,7 @@ use haft_core::CallError;
 use haft_core::user::Scope;
 use haft_egress::Egress;
 use haft_server::{App, Settings, StoredSecrets};
-use haft_store::{Database, Key, MasterKeys, Store};
+use haft_store::{CallLog, Database, Key, MasterKeys, Store};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -45,7 +45,10 @@ pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
                     let store = store().await?;
                     let secrets =
                         Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
-                    App::new(engine(10)?, store, secrets, Egress::default(), Settings::default()).router()
+                    let log = CallLog::open(&Database::Memory).await;
+                    let log = log.map_err(|error| anyhow::anyhow!("{error}"))?;
+                    App::new(engine(10)?, store, log, secrets, Egress::default(), Settings::default())
+                        .router()
                 };
                 haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
             }

@@ -47,6 +47,8 @@ pub struct CallOptions {
     pub call_id: Option<CallId>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
+    /// The logged call that this one repeats.
+    pub replay_of: Option<CallId>,
     pub binding: Option<Arc<Binding>>,
     pub cancel: Option<CancellationToken>,
 }
@@ -116,6 +118,12 @@ impl CallOptions {
     #[must_use]
     pub fn conversation(mut self, conversation: ConversationId) -> Self {
         self.conversation = Some(conversation);
+        self
+    }
+
+    #[must_use]
+    pub fn replay_of(mut self, call: CallId) -> Self {
+        self.replay_of = Some(call);
         self
     }
 

@@ -164,6 +164,7 @@ impl<'a> Flight<'a> {
             user: self.caller.user,
             agent: self.options.agent,
             conversation: self.options.conversation,
+            replay_of: self.options.replay_of.clone(),
             source: self.caller.source,
             arguments: self.arguments.take().map(|given| self.excerpt(&given)).unwrap_or_default(),
             outcome: match outcome {

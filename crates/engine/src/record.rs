@@ -55,6 +55,8 @@ pub struct CallRecord {
     pub user: Option<UserId>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
+    /// The logged call that this one repeats.
+    pub replay_of: Option<CallId>,
     pub source: Source,
     /// With defaults filled in and coerced, as far as they got.
     pub arguments: Excerpt,

@@ -142,8 +142,11 @@ impl Door {
     /// comes with the program.
     pub(crate) async fn here(config: Config, data: Data) -> anyhow::Result<Self> {
         let (egress, locale) = (config.egress()?, config.locale);
-        let store = match (data, config.storage.exists()) {
-            (Data::Kept, true) => config.storage.open(locale).await?,
+        let (store, log) = match (data, config.storage.exists()) {
+            (Data::Kept, true) => {
+                let store = config.storage.open(locale).await?;
+                (store, config.storage.open_log(locale).await?)
+            }
             (Data::Kept, false) | (Data::None, _) => Storage::in_memory(locale).await?,
         };
         let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
@@ -156,7 +159,7 @@ impl Door {
             search: config.search,
         };
         let tools = engine::for_command(parts);
-        let app = App::new(tools, store, secrets, egress, haft_server::Settings::default());
+        let app = App::new(tools, store, log, secrets, egress, haft_server::Settings::default());
         let token = app.let_in(admin.user, admin.space);
         Ok(Self { identity: Identity::Token(token), locale, way: Way::Here(app.router()) })
     }

@@ -10,8 +10,8 @@ use haft_engine::{
 use haft_http::HttpKind;
 use haft_web::SearchProviders;
 
-use haft_server::{StoredSecrets, StoredTools};
-use haft_store::Store;
+use haft_server::{LoggedCalls, StoredSecrets, StoredTools};
+use haft_store::{CallLog, Store};
 
 /// What an engine works with.
 pub(crate) struct Parts {
@@ -22,8 +22,9 @@ pub(crate) struct Parts {
 }
 
 /// An engine for a server: all guards on, every call logged.
-pub(crate) fn for_server(parts: Parts) -> ToolService {
-    ready(ToolService::builder().events().sink(Arc::new(LogLines)), parts)
+pub(crate) fn for_server(parts: Parts, log: CallLog) -> ToolService {
+    let sink = Recorded { kept: LoggedCalls::new(log) };
+    ready(ToolService::builder().events().sink(Arc::new(sink)), parts)
 }
 
 /// An engine for one command.
@@ -42,23 +43,31 @@ fn ready(builder: Builder, parts: Parts) -> ToolService {
     builder.breaker(BreakerSettings::default()).cache().limits().build()
 }
 
-/// Writes one line for each call to the process's log.
-struct LogLines;
+/// Keeps each call in the call log, and writes one line for it to the process's own.
+struct Recorded {
+    kept: LoggedCalls,
+}
 
-impl CallSink for LogLines {
+impl CallSink for Recorded {
     fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
-        for record in records {
-            let outcome =
-                record.outcome.as_ref().err().map_or("success".to_owned(), |error| error.kind().to_string());
-            tracing::info!(
-                call.id = %record.call_id,
-                tool.name = %record.tool_name,
-                call.outcome = outcome,
-                call.attempts = record.attempts,
-                call.duration_ms = record.duration.as_millis() as u64,
-                "Called tool `{}`: {outcome}", record.tool_name
-            );
-        }
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(async move {
+            // First, since records that were not kept come again.
+            self.kept.write(records).await?;
+            records.iter().for_each(say);
+            Ok(())
+        })
     }
+}
+
+fn say(record: &CallRecord) {
+    let outcome =
+        record.outcome.as_ref().err().map_or("success".to_owned(), |error| error.kind().to_string());
+    tracing::info!(
+        call.id = %record.call_id,
+        tool.name = %record.tool_name,
+        call.outcome = outcome,
+        call.attempts = record.attempts,
+        call.duration_ms = record.duration.as_millis() as u64,
+        "Called tool `{}`: {outcome}", record.tool_name
+    );
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use haft_core::Locale;
-use haft_store::{Database, MasterKeys, Store};
+use haft_store::{CallLog, Database, MasterKeys, Store};
 use secrecy::{ExposeSecret, SecretString};
 
 /// The key's file in the data directory.
@@ -33,11 +33,19 @@ impl Storage {
         Store::open(&database, self.keys(locale)?).await.map_err(said)
     }
 
-    /// A store that is gone with the process.
-    pub(crate) async fn in_memory(locale: Locale) -> anyhow::Result<Store> {
+    /// The call log beside the store, which is opened first and holds the directory of both.
+    pub(crate) async fn open_log(&self, locale: Locale) -> anyhow::Result<CallLog> {
+        let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, locale));
+        CallLog::open(&self.database()?).await.map_err(said)
+    }
+
+    /// A store and a call log that are gone with the process.
+    pub(crate) async fn in_memory(locale: Locale) -> anyhow::Result<(Store, CallLog)> {
         let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, locale));
         let key = haft_store::Key::generate().map_err(said)?;
-        Store::open(&Database::Memory, MasterKeys::new(key, Vec::new())).await.map_err(said)
+        let keys = MasterKeys::new(key, Vec::new());
+        let store = Store::open(&Database::Memory, keys).await.map_err(said)?;
+        Ok((store, CallLog::open(&Database::Memory).await.map_err(said)?))
     }
 
     /// Whether somebody has kept something here.

@@ -13,7 +13,7 @@ use haft_core::SpaceId;
 use haft_core::user::User;
 use haft_egress::{Egress, Networks};
 use haft_engine::ToolService;
-use haft_store::Store;
+use haft_store::{CallLog, Store};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -40,6 +40,7 @@ pub struct Settings {
 pub struct App {
     pub(crate) tools: ToolService,
     pub(crate) store: Store,
+    pub(crate) log: CallLog,
     pub(crate) secrets: Arc<StoredSecrets>,
     pub(crate) egress: Egress,
     pub(crate) visitors: Arc<Visitors>,
@@ -55,6 +56,7 @@ impl App {
     pub fn new(
         tools: ToolService,
         store: Store,
+        log: CallLog,
         secrets: Arc<StoredSecrets>,
         egress: Egress,
         settings: Settings,
@@ -66,6 +68,7 @@ impl App {
             document: Arc::new(openapi::Document::of(&routes())),
             tools,
             store,
+            log,
             secrets,
             egress,
         }
@@ -145,14 +148,15 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, docs, execute, import, providers, schema_preview, secrets, session, spaces, tokens, tools,
-        users,
+        agents, docs, execute, import, providers, schema_preview, secrets, session, spaces, tokens,
+        tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),
         import::routes(),
         schema_preview::routes(),
         execute::routes(),
+        tool_calls::routes(),
         agents::routes(),
         providers::routes(),
         secrets::routes(),

@@ -4,6 +4,7 @@ mod api;
 mod app;
 mod auth;
 mod body;
+mod call_log;
 mod difference;
 mod envelope;
 mod error;
@@ -21,6 +22,7 @@ mod visitors;
 
 pub use app::{App, Settings};
 pub use auth::SOURCE;
+pub use call_log::{LoggedCalls, keep_up};
 pub use listen::serve;
 pub use secret_source::StoredSecrets;
 pub use stored_tools::StoredTools;

@@ -152,6 +152,7 @@ fn path_parameter(name: &str) -> Value {
         "id" => ("string", "The id. Tools and agents answer to their name too."),
         "name" => ("string", "The name."),
         "toolId" => ("string", "The id of a tool, or its name."),
+        "callId" => ("string", "The id of a call, or of its row."),
         "userId" | "user" => ("string", "The id of a user, or the name."),
         _ => ("string", "The id, or the name."),
     };
@@ -194,6 +195,7 @@ fn tags(routes: &[Route]) -> Vec<Value> {
 fn said_of_tag(name: &str) -> &'static str {
     match name {
         "tools" => "What agents can do: definitions, versions, calls, imports.",
+        "tool-calls" => "What became of every call, and making one again.",
         "agents" => "Models with instructions, and the tools each is bound to.",
         "providers" => "Where models come from.",
         "secrets" => "Credentials that tools use. Values go in and never out.",

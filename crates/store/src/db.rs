@@ -1,12 +1,13 @@
 //! One way to ask two databases: statements in the SQL both understand, with `$1…` for their arguments.
 //!
-//! What is asked lives beside each noun and never here.
+//! What is asked lives beside each noun and never here. A statement is a constant, or is put together from
+//! constants where a list of rows or filters asks for it; values are always arguments.
 
 use haft_core::id::{ProviderId, TokenId};
 use haft_core::{AgentId, CallError, SpaceId, ToolId, UserId};
 use jiff::Timestamp;
 use sqlx::query::Query;
-use sqlx::{Encode, Executor as _, Postgres, Sqlite, Transaction, Type};
+use sqlx::{Encode, Executor as _, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
 
 use crate::failure;
 use crate::postgres::PostgresDb;
@@ -20,7 +21,7 @@ pub(crate) enum Db {
 
 impl Db {
     /// Reads, outside of any transaction.
-    pub(crate) async fn rows(&self, sql: &'static str, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
+    pub(crate) async fn rows(&self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
         let rows = match self {
             Self::Sqlite(db) => {
                 let mut connection = db.readers.acquire().await.map_err(failure::of_start)?;
@@ -37,7 +38,7 @@ impl Db {
     }
 
     /// Reads the first row, where there is one.
-    pub(crate) async fn row(&self, sql: &'static str, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
+    pub(crate) async fn row(&self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
         Ok(self.rows(sql, args).await?.into_iter().next())
     }
 
@@ -71,7 +72,7 @@ pub(crate) enum Tx {
 
 impl Tx {
     /// Changes something; answers how many rows.
-    pub(crate) async fn run(&mut self, sql: &'static str, args: Vec<Arg>) -> Result<u64, CallError> {
+    pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<u64, CallError> {
         let changed = match self {
             Self::Sqlite(tx) => {
                 bound::<Sqlite>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
@@ -83,7 +84,7 @@ impl Tx {
         changed.map_err(failure::of)
     }
 
-    pub(crate) async fn rows(&mut self, sql: &'static str, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
+    pub(crate) async fn rows(&mut self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
         let rows = match self {
             Self::Sqlite(tx) => bound::<Sqlite>(sql, args)
                 .fetch_all(&mut **tx)
@@ -97,12 +98,16 @@ impl Tx {
         rows.map_err(failure::of)
     }
 
-    pub(crate) async fn row(&mut self, sql: &'static str, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
+    pub(crate) async fn row(
+        &mut self,
+        sql: impl SqlSafeStr,
+        args: Vec<Arg>,
+    ) -> Result<Option<Row>, CallError> {
         Ok(self.rows(sql, args).await?.into_iter().next())
     }
 
     /// Many statements without arguments, for migrations.
-    pub(crate) async fn script(&mut self, sql: &'static str) -> Result<(), CallError> {
+    pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<(), CallError> {
         let done = match self {
             Self::Sqlite(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
             Self::Postgres(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
@@ -123,15 +128,15 @@ impl Tx {
 pub(crate) enum Arg {
     Text(Option<String>),
     Int(Option<i64>),
-    Bytes(Vec<u8>),
+    Bytes(Option<Vec<u8>>),
 }
 
-fn bound<DB>(sql: &'static str, args: Vec<Arg>) -> Query<'static, DB, <DB as sqlx::Database>::Arguments>
+fn bound<DB>(sql: impl SqlSafeStr, args: Vec<Arg>) -> Query<'static, DB, <DB as sqlx::Database>::Arguments>
 where
     DB: sqlx::Database,
     Option<String>: Encode<'static, DB> + Type<DB>,
     Option<i64>: Encode<'static, DB> + Type<DB>,
-    Vec<u8>: Encode<'static, DB> + Type<DB>,
+    Option<Vec<u8>>: Encode<'static, DB> + Type<DB>,
 {
     args.into_iter().fold(sqlx::query::<DB>(sql), |query, arg| match arg {
         Arg::Text(text) => query.bind(text),
@@ -209,6 +214,6 @@ impl From<Option<Timestamp>> for Arg {
 
 impl From<Vec<u8>> for Arg {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes)
+        Self::Bytes(Some(bytes))
     }
 }

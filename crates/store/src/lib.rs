@@ -11,6 +11,7 @@ mod db;
 mod failure;
 mod feed;
 mod keys;
+mod log;
 mod members;
 mod migrate;
 mod name;
@@ -34,6 +35,10 @@ pub use apply::Apply;
 pub use credential::CredentialHash;
 pub use feed::Changes;
 pub use keys::{Key, MasterKeys};
+pub use log::{
+    CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, ChainFault, Fault, LoggedCall,
+    Retention, Verification, row_id,
+};
 pub use page::Page;
 pub use secrets::{SecretInfo, SecretOwnerId};
 pub use store::{Database, Force, Store};
@@ -48,6 +53,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         crypt::TEMPLATES,
         failure::TEMPLATES,
         keys::TEMPLATES,
+        log::TEMPLATES,
         members::TEMPLATES,
         migrate::TEMPLATES,
         name::TEMPLATES,

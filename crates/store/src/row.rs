@@ -39,6 +39,10 @@ impl Row {
         self.get(column)
     }
 
+    pub(crate) fn maybe_bytes(&self, column: usize) -> Result<Option<Vec<u8>>, CallError> {
+        self.get(column)
+    }
+
     /// A version, a revision or a count.
     pub(crate) fn number(&self, column: usize) -> Result<u64, CallError> {
         u64::try_from(self.int(column)?).map_err(failure::unreadable)

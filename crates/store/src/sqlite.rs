@@ -1,4 +1,5 @@
-//! The embedded database: a file in the data directory, one writer, a few readers, and a lock on the directory.
+//! The embedded databases: files in the data directory, each with one writer and a few readers, and a lock on
+//! the directory.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::ErrorKind as IoErrorKind;
@@ -37,15 +38,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct SqliteDb {
     pub(crate) writer: SqlitePool,
     pub(crate) readers: SqlitePool,
-    /// Held for as long as anybody may write; in memory there is nothing to hold.
+    /// Held by the store for as long as anybody may write; in memory there is nothing to hold.
     _lock: Option<File>,
 }
 
 impl SqliteDb {
     pub(crate) async fn open(directory: &Path) -> Result<Self, CallError> {
         let lock = lock(directory)?;
+        Ok(Self { _lock: Some(lock), ..Self::beside(directory, DATABASE).await? })
+    }
+
+    /// One file in a directory that the store holds.
+    pub(crate) async fn beside(directory: &Path, file: &str) -> Result<Self, CallError> {
         let options = SqliteConnectOptions::new()
-            .filename(directory.join(DATABASE))
+            .filename(directory.join(file))
             .foreign_keys(true)
             .busy_timeout(PATIENCE);
         let writing = options
@@ -70,7 +76,7 @@ impl SqliteDb {
         Ok(Self {
             writer: writer.connect_with(writing).await.map_err(failure::of)?,
             readers: pool(READERS).connect_with(options.read_only(true)).await.map_err(failure::of)?,
-            _lock: Some(lock),
+            _lock: None,
         })
     }
 

@@ -13,9 +13,11 @@ mod node;
 mod place;
 mod process;
 mod upstream;
+mod wait;
 
 pub use client::{Client, Reply};
 pub use node::{node, node_modules};
 pub use place::Place;
 pub use process::{Finished, HaftProcess, run};
 pub use upstream::{Seen, Upstream, json_reply, reply};
+pub use wait::eventually;

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
 use haft_server::{App, Settings, StoredSecrets};
-use haft_store::Store;
+use haft_store::{Retention, Store};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -41,6 +41,7 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     let chosen = args.admin_token.or(config.admin_token).filter(|token| !token.is_empty());
     let chosen = chosen.map(SecretString::from);
     let store = config.storage.open(locale).await?;
+    let log = config.storage.open_log(locale).await?;
     // Without either, the terminal is the only way in.
     let needs_link = chosen.is_none() && !store.has_admin_password().await.map_err(said)?;
     if needs_link && !addr.ip().is_loopback() {
@@ -58,18 +59,19 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
         secrets: secrets.clone(),
         search: config.search,
     };
-    let tools = engine::for_server(parts);
+    let tools = engine::for_server(parts, log.clone());
     let settings = Settings {
         public_url: config.public_url.clone(),
         trusted_proxies: config.trusted_proxies,
         allowed_origins: config.allowed_origins,
     };
-    let app = App::new(tools.clone(), store.clone(), secrets, egress.clone(), settings);
+    let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), settings);
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);
     let stop = stop_on_signal()?;
     let following = app.clone().follow(revision, stop.clone());
+    let tidying = haft_server::keep_up(log.clone(), Retention::default(), stop.clone());
 
     if needs_link {
         let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
@@ -81,11 +83,12 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
         stop.cancel();
         served
     };
-    let (served, ()) = tokio::join!(serving, following);
+    let (served, (), ()) = tokio::join!(serving, following, tidying);
     served?;
     // Whatever is still under way is cancelled now, and leaves its record like any other call.
     tools.stop();
     let is_written = tokio::time::timeout(LAST_WRITES, tools.close()).await.is_ok();
+    log.close().await;
     store.close().await;
     if !is_written {
         tracing::error!("The last records of calls could not be written in time");

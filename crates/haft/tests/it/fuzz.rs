@@ -112,7 +112,7 @@ impl Served {
         if !answer.is_object() {
             return Some(format!("{status} is not in the document"));
         }
-        let asks_others = path.ends_with("/execute") || path.ends_with("/import/openapi");
+        let asks_others = ["/execute", "/replay", "/import/openapi"].iter().any(|end| path.ends_with(end));
         if status >= 500 && !(asks_others && OF_OTHERS.contains(&status)) {
             return Some(format!("{status}: the server failed"));
         }

@@ -28,6 +28,7 @@ mod recovery;
 mod serve;
 mod sessions;
 mod survival;
+mod tool_calls;
 mod versions;
 mod web;
 

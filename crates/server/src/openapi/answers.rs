@@ -130,7 +130,7 @@ fn success(route: &Route, components: &Value, status: u16, component: &str) -> V
 }
 
 fn is_call(route: &Route) -> bool {
-    route.path.ends_with("/execute")
+    route.path.ends_with("/execute") || route.path.ends_with("/replay")
 }
 
 /// Statuses that a route may fail with.

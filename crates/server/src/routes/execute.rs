@@ -131,6 +131,7 @@ impl Options {
             call_id: self.call_id,
             agent: self.agent_id,
             conversation: self.conversation_id,
+            replay_of: None,
             binding: None,
             cancel: None,
         })

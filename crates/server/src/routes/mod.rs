@@ -12,6 +12,7 @@ pub(crate) mod secrets;
 pub(crate) mod session;
 pub(crate) mod spaces;
 pub(crate) mod tokens;
+pub(crate) mod tool_calls;
 pub(crate) mod tools;
 pub(crate) mod users;
 pub(crate) mod welcome;
@@ -35,5 +36,6 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .chain(agents::all_templates())
         .chain(providers::all_templates())
         .chain(import::all_templates())
+        .chain(tool_calls::all_templates())
         .chain(tools::all_templates())
 }

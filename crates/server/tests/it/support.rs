@@ -11,7 +11,7 @@ use haft_engine::{
     ConfigError, Effect, Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService,
 };
 use haft_server::{Settings, StoredSecrets, StoredTools};
-use haft_store::{Database, Key, MasterKeys, Store};
+use haft_store::{CallLog, Database, Key, MasterKeys, Store};
 use haft_testkit::Client;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -107,7 +107,8 @@ impl App {
         let stop = CancellationToken::new();
         let secrets = Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
         let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
-        let app = haft_server::App::new(engine.clone(), store, secrets, egress, Settings::default());
+        let log = CallLog::open(&Database::Memory).await.expect("a call log in memory");
+        let app = haft_server::App::new(engine.clone(), store, log, secrets, egress, Settings::default());
         let router = app.router();
         let served = tokio::spawn(haft_server::serve(listener, router, stop.clone(), grace));
         Self {

@@ -9,7 +9,7 @@ use haft_core::provider::{ProviderKind, ProviderSpec};
 use haft_core::space::Space;
 use haft_core::user::User;
 use haft_core::{CallError, ErrorKind, KindName, SpaceId, ToolId, ToolName, ToolSpec, ToolVersion};
-use haft_store::{Database, Key, MasterKeys, Page, PutTool, Store, VersionState};
+use haft_store::{CallLog, Database, Key, MasterKeys, Page, PutTool, Store, VersionState};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::PgConnectOptions;
@@ -74,13 +74,30 @@ impl Place {
         }
     }
 
+    /// The call log alone, without the store that it is beside.
+    pub(crate) async fn open_log(&self) -> CallLog {
+        if let Some(directory) = &self.directory {
+            std::fs::create_dir_all(directory).expect("a directory");
+        }
+        CallLog::open(&self.database).await.expect("a log")
+    }
+
     /// Statements past the store.
     pub(crate) async fn raw(&self, sql: &str) {
+        self.raw_in("haft.db", sql).await;
+    }
+
+    /// Statements past the call log.
+    pub(crate) async fn raw_log(&self, sql: &str) {
+        self.raw_in("calls.db", sql).await;
+    }
+
+    async fn raw_in(&self, file: &str, sql: &str) {
         match &self.database {
             Database::Postgres(url) => command(url.expose_secret(), sql).await,
             Database::Memory => panic!("nobody but the store reaches it"),
             Database::Sqlite(directory) => {
-                let options = SqliteConnectOptions::new().filename(directory.join("haft.db"));
+                let options = SqliteConnectOptions::new().filename(directory.join(file));
                 let mut connection = options.connect().await.expect("SQLite");
                 let script = sqlx::raw_sql(AssertSqlSafe(sql));
                 connection.execute(script).await.expect("a statement");

@@ -138,6 +138,8 @@ fn of_tools() -> Vec<Row> {
     use Needs::{Call, Edit, Read};
     let version = || Case::new(200).body(json!({"version": 1}));
     vec![
+        // First, since what outsiders try later is on record as their own.
+        row("GET /api/tool-calls", Read, [Case::new(200)]),
         row("POST /api/tools", Edit, [Case::new(201).body(tool())]),
         get("GET /api/tools", Read),
         get("GET /api/tools/{id}", Read),
@@ -153,6 +155,8 @@ fn of_tools() -> Vec<Row> {
         // Nothing is held, so whoever may approve learns just that.
         row("POST /api/tools/{id}/approve", Edit, [Case { works: 409, ..version() }]),
         row("POST /api/tools/{id}/execute", Call, [Case::new(200).body(json!({"arguments": {}}))]),
+        row("GET /api/tool-calls/{id}", Read, [Case::new(200)]),
+        row("POST /api/tool-calls/{id}/replay", Call, [Case::new(200).body(json!({}))]),
         row("POST /api/tools/schema-preview", Read, [Case::new(200).body(tool())]),
     ]
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_testkit::{Client, HaftProcess, Reply};
+use haft_testkit::{Client, HaftProcess, Reply, eventually};
 use serde_json::{Value, json};
 
 use super::table::{Case, Needs, Rights};
@@ -46,6 +46,8 @@ pub(super) struct Things {
     pub(super) token: String,
     pub(super) space: String,
     pub(super) user: String,
+    /// A call on record.
+    pub(super) call: String,
 }
 
 impl Things {
@@ -61,6 +63,7 @@ impl Things {
             token: name(),
             space: name(),
             user: name(),
+            call: name(),
         }
     }
 
@@ -72,8 +75,17 @@ impl Things {
         Self::missing(NO_NAME)
     }
 
-    pub(super) fn all(&self) -> [&str; 7] {
-        [&self.tool, &self.agent, &self.provider, &self.secret, &self.token, &self.space, &self.user]
+    pub(super) fn all(&self) -> [&str; 8] {
+        [
+            &self.tool,
+            &self.agent,
+            &self.provider,
+            &self.secret,
+            &self.token,
+            &self.space,
+            &self.user,
+            &self.call,
+        ]
     }
 
     /// A path of the document with these in its `{…}`.
@@ -85,6 +97,7 @@ impl Things {
             "tokens" => &self.token,
             "spaces" => &self.space,
             "users" => &self.user,
+            "tool-calls" => &self.call,
             _ => NOBODY,
         };
         let filled: [(&str, &str); 5] = [
@@ -264,7 +277,7 @@ impl World {
 
     /// The things of the space as they are. What was refused has not changed them.
     pub(super) async fn standing(&self) -> Value {
-        let Things { tool, agent, provider, secret, token, space, user } = &self.by_id;
+        let Things { tool, agent, provider, secret, token, space, user, call } = &self.by_id;
         let of = async |client: &Client, path: String| {
             let reply = client.get(&path).await;
             assert_eq!(reply.status, 200, "{path}: {}", reply.body);
@@ -284,6 +297,7 @@ impl World {
             "space": of(&self.admin, format!("/api/spaces/{space}")).await,
             "members": of(&self.admin, format!("/api/spaces/{space}/members")).await,
             "secret": within(&secrets, "name", secret),
+            "call": of(&self.admin, format!("/api/tool-calls/{call}")).await,
             // When it was used last does change.
             "token": within(&tokens, "id", token).is_some(),
             "user": within(&users, "id", user),
@@ -300,7 +314,19 @@ async fn furnish(admin: &Client, space: String, token: String, user: String) -> 
     let provider = id(&make(admin, "/api/providers", &provider).await);
     let secret = "zeppelin_secret".to_owned();
     put(admin, &format!("/api/secrets/{secret}"), &json!({"value": "zeppelin_value"})).await;
-    Things { tool, agent, provider, secret, token, space, user }
+    let call = call_of(admin, &tool).await;
+    Things { tool, agent, provider, secret, token, space, user, call }
+}
+
+/// A call on record, by the id that the caller gave it.
+async fn call_of(admin: &Client, tool: &str) -> String {
+    let call = new_name();
+    let body = json!({"arguments": {}, "options": {"callId": call}});
+    let reply = admin.post(&format!("/api/tools/{tool}/execute"), &body).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let path = format!("/api/tool-calls/{call}");
+    eventually("the call is on record", async || admin.get(&path).await.status == 200).await;
+    call
 }
 
 async fn let_in(admin: &Client, space: &str) {

@@ -1,0 +1,174 @@
+//! The call log as the engine's sink: records become rows, with their errors in English words.
+
+use std::time::Duration;
+
+use haft_core::mask::MASKED;
+use haft_core::{BoxFuture, CallError, Locale};
+use haft_engine::{CallRecord, CallSink, Excerpt, SinkError};
+use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LoggedCall, Retention, row_id};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// An error's message is kept so far, in bytes.
+const LONGEST_MESSAGE: usize = 2 << 10;
+
+/// And its details, as JSON.
+const MOST_DETAILS: usize = 8 << 10;
+
+/// So often what is old is let go.
+const UPKEEP: Duration = Duration::from_secs(5 * 60);
+
+/// Keeps the log as small as it shall be, until told to stop.
+pub async fn keep_up(log: CallLog, keep: Retention, stop: CancellationToken) {
+    loop {
+        if let Err(error) = log.maintain(keep).await {
+            tracing::warn!(%error, "The call log could not be tidied; trying again later");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(UPKEEP) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Keeps every record in the call log.
+pub struct LoggedCalls {
+    log: CallLog,
+}
+
+impl LoggedCalls {
+    pub fn new(log: CallLog) -> Self {
+        Self { log }
+    }
+}
+
+impl CallSink for LoggedCalls {
+    /// The same records make the same rows, so that a batch which is given again is not doubled.
+    fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
+        Box::pin(async move {
+            let calls: Vec<LoggedCall> = records.iter().map(logged).collect();
+            self.log.insert(&calls).await.map_err(SinkError::from)
+        })
+    }
+}
+
+fn logged(record: &CallRecord) -> LoggedCall {
+    let (arguments, result) = (&record.arguments, record.outcome.as_ref().ok());
+    // Nothing at all is on record of arguments that never came as far as the tool.
+    let replayable =
+        !arguments.text().is_empty() && !arguments.is_cut() && !arguments.text().contains(MASKED);
+    let warnings: Vec<Value> = record
+        .warnings
+        .iter()
+        .map(|warning| json!({"path": warning.path, "message": warning.message.render(Locale::En)}))
+        .collect();
+    let row = CallRow {
+        id: id(record),
+        space: record.space,
+        call_id: record.call_id.clone(),
+        tool: record.tool.clone(),
+        tool_name: record.tool_name.clone(),
+        agent: record.agent,
+        conversation: record.conversation,
+        user: record.user,
+        source: record.source,
+        error: record.outcome.as_ref().err().map(failure),
+        attempts: record.attempts,
+        cached: record.cached,
+        coerced: json!(record.coerced).to_string(),
+        warnings: Value::Array(warnings).to_string(),
+        duration: record.duration,
+        started_at: record.started_at,
+        replay_of: record.replay_of.clone(),
+        arguments_cut: arguments.is_cut(),
+        result_cut: result.is_some_and(Excerpt::is_cut),
+        replayable,
+    };
+    let bodies = CallBodies {
+        arguments: arguments.text().to_owned(),
+        result: result.map(|result| result.text().to_owned()),
+    };
+    LoggedCall { row, bodies }
+}
+
+/// Callers may give one call id to several calls, so more is needed to tell them apart.
+fn id(record: &CallRecord) -> Uuid {
+    let (space, duration) = (Uuid::from(record.space), record.duration.as_nanos().to_le_bytes());
+    let facts: [&[u8]; 5] = [
+        space.as_bytes(),
+        record.call_id.as_str().as_bytes(),
+        record.tool_name.as_bytes(),
+        record.arguments.text().as_bytes(),
+        &duration,
+    ];
+    row_id(record.started_at, &facts)
+}
+
+fn failure(error: &CallError) -> CallFailure {
+    let message = error.message().render(Locale::En);
+    CallFailure {
+        kind: error.kind(),
+        message: storable(cut(&message, LONGEST_MESSAGE)),
+        details: capped(error.details(Locale::En)),
+    }
+}
+
+/// PostgreSQL keeps no text with a NUL in it, and one such row would hold up all behind it.
+fn storable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The details as JSON. Where there is too much, the largest are left out, and it says so.
+fn capped(details: Map<String, Value>) -> String {
+    let text = Value::Object(details.clone()).to_string();
+    if text.len() <= MOST_DETAILS {
+        return text;
+    }
+    let mut sized: Vec<(usize, String, Value)> = details
+        .into_iter()
+        .map(|(name, value)| (name.len() + value.to_string().len(), name, value))
+        .collect();
+    sized.sort_by_key(|(size, ..)| *size);
+    let mut kept = Map::new();
+    let mut room = MOST_DETAILS;
+    for (size, name, value) in sized {
+        // Quotes, a colon, a comma, and what escapes in the name may need.
+        let needed = size * 2 + 8;
+        if needed > room {
+            break;
+        }
+        room -= needed;
+        kept.insert(name, value);
+    }
+    kept.insert("isCut".to_owned(), Value::Bool(true));
+    Value::Object(kept).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_cut_between_characters_and_holds_no_nul() {
+        assert_eq!(cut("汉字", 4), "汉");
+        assert_eq!(cut("ab", 4), "ab");
+        assert_eq!(cut("", 4), "");
+        assert_eq!(storable("a\0b"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn too_many_details_leave_the_small_ones() {
+        let mut details = Map::new();
+        details.insert("body".to_owned(), json!("x".repeat(MOST_DETAILS)));
+        details.insert("status".to_owned(), json!(418));
+        assert_eq!(capped(details.clone()), r#"{"status":418,"isCut":true}"#);
+        details.insert("body".to_owned(), json!("x"));
+        assert_eq!(capped(details), r#"{"body":"x","status":418}"#);
+    }
+}

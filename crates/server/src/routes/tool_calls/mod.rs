@@ -1,0 +1,137 @@
+//! The call log: `GET /api/tool-calls[/{id}]`, `POST /api/tool-calls/{id}/replay`.
+
+mod replay;
+mod shown;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use haft_core::{AgentId, CallError, ErrorKind, Message, Source, SpaceId, Template, UserId, Violation};
+use haft_store::{CallFilter, CallStatus, LoggedCall};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use self::shown::{Shown, ShownWithBodies};
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::Who;
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::{ListOf, Named, Parameters};
+
+haft_core::templates! {
+    NO_SUCH_CALL = "toolCalls.notFound",
+        "there is no call {name} on record",
+        "没有调用记录 {name}";
+    BAD_USER = "toolCalls.badUser",
+        "must be the id of a user, or me",
+        "必须是用户 id 或 me";
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/tool-calls", list)
+            .needs(Needs::Read)
+            .says("Calls on record, the newest first, a page at a time")
+            .parameter("tool", "string", "Only calls of this tool, by id or name")
+            .parameter("agent", "string", "Only calls for this agent, by id or name")
+            .parameter("user", "string", "Only calls of this user, by id; `me` for one's own")
+            .parameter("status", "success|failed|cancelled", "Only calls that ended so")
+            .parameter("kind", "string", "Only calls that failed with this kind of error")
+            .parameter(
+                "source",
+                "api|chat|flow|mcp|cli|task|library",
+                "Only calls that came through this door",
+            )
+            .parameter("from", "date-time", "Only calls that began then or later")
+            .parameter("to", "date-time", "Only calls that began before")
+            .parameter(
+                "text",
+                "string",
+                "Only calls with these words in the tool's name or the error; `refus*` for a beginning",
+            )
+            .pages()
+            .answers(200, "ToolCallPage"),
+        Route::get("/tool-calls/{id}", read)
+            .needs(Needs::Read)
+            .says("One call on record, with what it was given and what it gave")
+            .answers(200, "ToolCall"),
+        replay::route(),
+    ]
+}
+
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [TEMPLATES, replay::TEMPLATES].into_iter().flatten().copied()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Filter {
+    tool: Option<String>,
+    agent: Option<String>,
+    user: Option<String>,
+    status: Option<CallStatus>,
+    kind: Option<ErrorKind>,
+    source: Option<Source>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    text: Option<String>,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Parameters(filter): Parameters<Filter>,
+) -> Result<Response, Failure> {
+    let Filter { tool, agent, user, status, kind, source, from, to, text, limit, cursor } = filter;
+    let page = ListOf { limit, cursor }.checked()?;
+    let user = user.map(|user| user_of(&user, visitor.user.id)).transpose()?;
+    let agent = match agent {
+        None => None,
+        Some(name) => match agent_of(&state, visitor.space, &name).await? {
+            Some(agent) => Some(agent),
+            // No call was ever made for an agent that nobody knows.
+            None => return Ok(envelope::page([(); 0], None)),
+        },
+    };
+    let filter = CallFilter { tool, agent, user, status, kind, source, from, to, text };
+    let (calls, next) = state.log.find(visitor.space, &filter, &page).await?;
+    let calls: Vec<Shown<'_>> = calls.iter().map(Shown::from).collect();
+    Ok(envelope::page(&calls, next))
+}
+
+async fn read(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+) -> Result<Response, Failure> {
+    let call = find(&state, visitor.space, &id).await?;
+    Ok(envelope::success(StatusCode::OK, ShownWithBodies::from(&call)))
+}
+
+/// A call of the space, by its id or that of its row.
+async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<LoggedCall, CallError> {
+    let found = state.log.get(space, id).await?;
+    found.ok_or_else(|| {
+        let message = Message::new(&NO_SUCH_CALL).with("name", id);
+        CallError::new(ErrorKind::NotFound, message).detail("what", "call")
+    })
+}
+
+fn user_of(text: &str, own: UserId) -> Result<UserId, CallError> {
+    if text == "me" {
+        return Ok(own);
+    }
+    let bad = |_| CallError::invalid(vec![Violation::new("user", Message::new(&BAD_USER))]);
+    text.parse::<UserId>().map_err(bad)
+}
+
+/// An id is taken as it is: calls outlive the agent they were made for.
+async fn agent_of(state: &AppState, space: SpaceId, name: &str) -> Result<Option<AgentId>, CallError> {
+    match name.parse::<AgentId>() {
+        Ok(id) => Ok(Some(id)),
+        Err(_) => Ok(state.store.get_agent(space, name).await?.map(|agent| agent.id)),
+    }
+}

@@ -1,0 +1,70 @@
+-- The call log, in a file of its own. Ids are the 16 bytes of a UUID, instants microseconds since the
+-- epoch, durations microseconds, booleans 0 or 1, JSON is text.
+
+-- `seq` is a row's place in the chain, in the order in which rows were written; `id` begins with the
+-- instant at which the call began, so that its order is that of time.
+CREATE TABLE tool_call_log (
+    seq INTEGER NOT NULL PRIMARY KEY,
+    id BYTEA NOT NULL,
+    space_id BYTEA NOT NULL,
+    call_id TEXT NOT NULL,
+    tool_id TEXT,
+    tool_version BIGINT,
+    tool_name TEXT NOT NULL,
+    agent_id BYTEA,
+    conversation_id BYTEA,
+    user_id BYTEA,
+    source TEXT NOT NULL,
+    status TEXT NOT NULL,
+    error_kind TEXT,
+    error_message TEXT,
+    error_details TEXT,
+    attempts BIGINT NOT NULL,
+    is_cached BIGINT NOT NULL,
+    coerced TEXT NOT NULL,
+    warnings TEXT NOT NULL,
+    duration BIGINT NOT NULL,
+    started_at BIGINT NOT NULL,
+    replay_of TEXT,
+    arguments_cut BIGINT NOT NULL,
+    result_cut BIGINT NOT NULL,
+    is_replayable BIGINT NOT NULL,
+    chain BYTEA NOT NULL,
+    UNIQUE (space_id, id)
+);
+CREATE INDEX tool_call_log_call ON tool_call_log (space_id, call_id);
+CREATE INDEX tool_call_log_tool ON tool_call_log (space_id, tool_name, id);
+-- What is rare is found by an index of its own; what is common is met soon on the way through all.
+CREATE INDEX tool_call_log_errors ON tool_call_log (space_id, id) WHERE status <> 'success';
+CREATE INDEX tool_call_log_kind ON tool_call_log (space_id, error_kind, id) WHERE error_kind IS NOT NULL;
+CREATE INDEX tool_call_log_agent ON tool_call_log (space_id, agent_id, id) WHERE agent_id IS NOT NULL;
+CREATE INDEX tool_call_log_source ON tool_call_log (space_id, source, id) WHERE source <> 'api';
+
+CREATE TABLE tool_call_bodies (
+    seq INTEGER NOT NULL PRIMARY KEY,
+    id BYTEA NOT NULL,
+    arguments TEXT NOT NULL,
+    result TEXT
+);
+
+-- Under which names each tool was called.
+CREATE TABLE tool_call_names (
+    space_id BYTEA NOT NULL,
+    tool_id TEXT NOT NULL,
+    tool_name TEXT NOT NULL,
+    PRIMARY KEY (space_id, tool_id, tool_name)
+);
+
+-- The words of calls that failed; rowid is `seq`.
+CREATE VIRTUAL TABLE tool_call_words USING fts5(words, detail = none, tokenize = 'ascii');
+
+-- The last link of the chain, and the one after which it begins now that older rows are gone.
+CREATE TABLE tool_call_chain (
+    id BIGINT NOT NULL PRIMARY KEY,
+    seq BIGINT NOT NULL,
+    chain BYTEA NOT NULL,
+    anchor_seq BIGINT NOT NULL,
+    anchor_chain BYTEA NOT NULL
+);
+INSERT INTO tool_call_chain (id, seq, chain, anchor_seq, anchor_chain)
+VALUES (1, 0, zeroblob(32), 0, zeroblob(32));

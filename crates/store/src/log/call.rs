@@ -1,0 +1,262 @@
+//! One call as it is on record: its row, its bodies, and how both stand in the columns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::{AgentId, CallError, CallId, ConversationId, ErrorKind, Source, SpaceId, ToolId, UserId};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::chain::Link;
+use crate::db::Arg;
+use crate::failure;
+use crate::row::Row;
+
+/// What is known of one finished call, but for what it was given and what it gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRow {
+    /// The row's own, from [`super::row_id`]: the order of ids is that of time.
+    pub id: Uuid,
+    pub space: SpaceId,
+    /// A caller may have given the same one to several calls.
+    pub call_id: CallId,
+    /// None when the caller named a tool that does not exist.
+    pub tool: Option<(ToolId, u64)>,
+    pub tool_name: Arc<str>,
+    pub agent: Option<AgentId>,
+    pub conversation: Option<ConversationId>,
+    pub user: Option<UserId>,
+    pub source: Source,
+    /// How it failed, if it did.
+    pub error: Option<CallFailure>,
+    pub attempts: u32,
+    pub cached: bool,
+    /// JSON: the paths of arguments that were coerced.
+    pub coerced: String,
+    /// JSON: how the result differs from the output schema.
+    pub warnings: String,
+    /// Kept to the microsecond.
+    pub duration: Duration,
+    /// Kept to the microsecond.
+    pub started_at: Timestamp,
+    /// The call that this one repeats.
+    pub replay_of: Option<CallId>,
+    pub arguments_cut: bool,
+    pub result_cut: bool,
+    /// The arguments are there as they were: neither cut nor masked.
+    pub replayable: bool,
+}
+
+/// How a call failed, in English.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallFailure {
+    pub kind: ErrorKind,
+    pub message: String,
+    /// JSON, an object.
+    pub details: String,
+}
+
+/// What a call was given and what it gave, as JSON text, cut where it was too long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallBodies {
+    pub arguments: String,
+    /// None when the call failed.
+    pub result: Option<String>,
+}
+
+/// All that is kept of one call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedCall {
+    pub row: CallRow,
+    pub bodies: CallBodies,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStatus {
+    Success,
+    Failed,
+    Cancelled,
+}
+
+impl CallStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl CallRow {
+    pub fn status(&self) -> CallStatus {
+        match &self.error {
+            None => CallStatus::Success,
+            Some(error) if error.kind == ErrorKind::Cancelled => CallStatus::Cancelled,
+            Some(_) => CallStatus::Failed,
+        }
+    }
+
+    pub(super) fn micros(&self) -> i64 {
+        i64::try_from(self.duration.as_micros()).unwrap_or(i64::MAX)
+    }
+}
+
+pub(super) fn source(source: Source) -> &'static str {
+    match source {
+        Source::Api => "api",
+        Source::Chat => "chat",
+        Source::Flow => "flow",
+        Source::Mcp => "mcp",
+        Source::Cli => "cli",
+        Source::Task => "task",
+        Source::Library => "library",
+    }
+}
+
+/// The columns of a row, in the order of every statement.
+pub(super) const COLUMNS: [&str; 26] = [
+    "seq",
+    "id",
+    "space_id",
+    "call_id",
+    "tool_id",
+    "tool_version",
+    "tool_name",
+    "agent_id",
+    "conversation_id",
+    "user_id",
+    "source",
+    "status",
+    "error_kind",
+    "error_message",
+    "error_details",
+    "attempts",
+    "is_cached",
+    "coerced",
+    "warnings",
+    "duration",
+    "started_at",
+    "replay_of",
+    "arguments_cut",
+    "result_cut",
+    "is_replayable",
+    "chain",
+];
+pub(super) const SEQ: usize = 0;
+pub(super) const CALL_ID: usize = 3;
+pub(super) const STATUS: usize = 11;
+pub(super) const CHAIN: usize = 25;
+/// Where the bodies stand when they are read together with the row.
+const ARGUMENTS: usize = 26;
+const RESULT: usize = 27;
+
+/// `l.seq, l.id, …` for a `SELECT` from `tool_call_log l`.
+pub(super) fn columns() -> String {
+    COLUMNS.map(|column| format!("l.{column}")).join(", ")
+}
+
+/// The values of a row, as [`COLUMNS`] has them.
+pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link) -> Vec<Arg> {
+    let (tool_id, tool_version) = match &call.tool {
+        Some((id, version)) => (Some(id.to_string()), Some(*version)),
+        None => (None, None),
+    };
+    let (kind, message, details) = match &call.error {
+        Some(error) => {
+            (Some(error.kind.to_string()), Some(error.message.clone()), Some(error.details.clone()))
+        }
+        None => (None, None, None),
+    };
+    vec![
+        Arg::Int(Some(seq)),
+        uuid(call.id),
+        uuid(call.space),
+        Arg::from(call.call_id.as_str()),
+        Arg::Text(tool_id),
+        tool_version.map_or(Arg::Int(None), Arg::from),
+        Arg::from(&*call.tool_name),
+        maybe_uuid(call.agent),
+        maybe_uuid(call.conversation),
+        maybe_uuid(call.user),
+        Arg::from(source(call.source)),
+        Arg::from(call.status().as_str()),
+        Arg::Text(kind),
+        Arg::Text(message),
+        Arg::Text(details),
+        Arg::from(u64::from(call.attempts)),
+        Arg::from(call.cached),
+        Arg::from(&call.coerced),
+        Arg::from(&call.warnings),
+        Arg::Int(Some(call.micros())),
+        Arg::from(call.started_at),
+        Arg::Text(call.replay_of.as_ref().map(ToString::to_string)),
+        Arg::from(call.arguments_cut),
+        Arg::from(call.result_cut),
+        Arg::from(call.replayable),
+        Arg::from(link.to_vec()),
+    ]
+}
+
+pub(super) const BODY_COLUMNS: [&str; 4] = ["seq", "id", "arguments", "result"];
+
+pub(super) fn body_args(seq: i64, call: &LoggedCall) -> Vec<Arg> {
+    let LoggedCall { row, bodies } = call;
+    vec![Arg::Int(Some(seq)), uuid(row.id), Arg::from(&bodies.arguments), Arg::Text(bodies.result.clone())]
+}
+
+/// The row at the columns of [`columns`].
+pub(super) fn call_row(row: &Row) -> Result<CallRow, CallError> {
+    let tool = match row.maybe_text(4)? {
+        Some(_) => Some((row.tool_id(4)?, row.number(5)?)),
+        None => None,
+    };
+    let error = match row.maybe_text(12)? {
+        Some(_) => Some(CallFailure { kind: row.word(12)?, message: row.text(13)?, details: row.text(14)? }),
+        None => None,
+    };
+    let replay_of = row.maybe_text(21)?.map(|id| id.parse::<CallId>()).transpose();
+    Ok(CallRow {
+        id: read_uuid(row.bytes(1)?)?,
+        space: read_uuid(row.bytes(2)?)?.into(),
+        call_id: row.text(CALL_ID)?.parse::<CallId>().map_err(failure::unreadable)?,
+        tool,
+        tool_name: row.text(6)?.into(),
+        agent: row.maybe_bytes(7)?.map(read_uuid).transpose()?.map(AgentId::from),
+        conversation: row.maybe_bytes(8)?.map(read_uuid).transpose()?.map(ConversationId::from),
+        user: row.maybe_bytes(9)?.map(read_uuid).transpose()?.map(UserId::from),
+        source: row.word(10)?,
+        error,
+        attempts: u32::try_from(row.int(15)?).map_err(failure::unreadable)?,
+        cached: row.flag(16)?,
+        coerced: row.text(17)?,
+        warnings: row.text(18)?,
+        duration: Duration::from_micros(row.number(19)?),
+        started_at: row.time(20)?,
+        replay_of: replay_of.map_err(failure::unreadable)?,
+        arguments_cut: row.flag(22)?,
+        result_cut: row.flag(23)?,
+        replayable: row.flag(24)?,
+    })
+}
+
+/// The row with its bodies, which stand behind it.
+pub(super) fn logged_call(row: &Row) -> Result<LoggedCall, CallError> {
+    let bodies = CallBodies { arguments: row.text(ARGUMENTS)?, result: row.maybe_text(RESULT)? };
+    Ok(LoggedCall { row: call_row(row)?, bodies })
+}
+
+/// An id as its 16 bytes, whose order is that of the id.
+pub(super) fn uuid(id: impl Into<Uuid>) -> Arg {
+    Arg::Bytes(Some(id.into().as_bytes().to_vec()))
+}
+
+fn maybe_uuid(id: Option<impl Into<Uuid>>) -> Arg {
+    Arg::Bytes(id.map(|id| id.into().as_bytes().to_vec()))
+}
+
+fn read_uuid(bytes: Vec<u8>) -> Result<Uuid, CallError> {
+    Uuid::from_slice(&bytes).map_err(failure::unreadable)
+}

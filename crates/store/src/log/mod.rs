@@ -1,0 +1,80 @@
+//! The call log: one row for each call, in a database of its own beside the store (SQLite) or in partitions
+//! of a day each (PostgreSQL), chained so that tampering shows.
+//!
+//! Nothing here makes a call, and no row is ever changed: rows are added, and go when they are old.
+
+mod call;
+mod chain;
+mod find;
+mod id;
+mod insert;
+mod migrate;
+mod names;
+mod partitions;
+mod retention;
+mod words;
+
+use std::sync::Arc;
+
+use haft_core::CallError;
+use jiff::Timestamp;
+
+pub use self::call::{CallBodies, CallFailure, CallRow, CallStatus, LoggedCall};
+pub use self::chain::{ChainFault, Fault, Verification};
+pub use self::find::CallFilter;
+pub(crate) use self::find::TEMPLATES;
+pub use self::id::row_id;
+pub use self::retention::Retention;
+
+use self::names::Names;
+use crate::db::{Db, args};
+use crate::postgres::PostgresDb;
+use crate::sqlite::SqliteDb;
+use crate::store::Database;
+
+const FILE: &str = "calls.db";
+
+/// What is on record of calls. Cheap to clone; clones share their connections.
+#[derive(Clone)]
+pub struct CallLog(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    names: Names,
+}
+
+impl CallLog {
+    /// Opens what is there, or makes it, and brings it up to date. A directory is held by the store, which
+    /// is opened first.
+    pub async fn open(database: &Database) -> Result<Self, CallError> {
+        let db = match database {
+            Database::Sqlite(directory) => Db::Sqlite(SqliteDb::beside(directory, FILE).await?),
+            Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
+            Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),
+        };
+        migrate::migrate(&db).await?;
+        let log = Self(Arc::new(Inner { db, names: Names::default() }));
+        if let Db::Postgres(_) = log.db() {
+            partitions::make_ahead(log.db(), Timestamp::now()).await?;
+        }
+        Ok(log)
+    }
+
+    /// Whether the log can be read.
+    pub async fn check(&self) -> Result<(), CallError> {
+        self.db().row("SELECT seq FROM tool_call_chain WHERE id = 1", args![]).await.map(drop)
+    }
+
+    /// Lets go of the connections; whatever is asked afterwards is `Unavailable`.
+    pub async fn close(&self) {
+        self.db().close().await;
+    }
+
+    fn db(&self) -> &Db {
+        &self.0.db
+    }
+
+    fn names(&self) -> &Names {
+        &self.0.names
+    }
+}

@@ -1,0 +1,97 @@
+//! What is old goes, the oldest first: by age, and when the log has grown too large.
+
+use std::time::Duration;
+
+use haft_core::CallError;
+use jiff::Timestamp;
+
+use super::chain::{self, Place};
+use super::{CallLog, partitions};
+use crate::db::{Arg, Db, args};
+use crate::failure;
+
+/// So many rows go at once, so that calls are not kept from being written for long.
+const BATCH: u64 = 500;
+
+/// And so many batches at most before somebody else has a turn.
+const BATCHES: usize = 400;
+
+/// No call begins so far in the future; a row that says so was written while the clock was wrong.
+const ODD: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How much of the log is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub age: Duration,
+    pub bytes: u64,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { age: Duration::from_secs(30 * 24 * 60 * 60), bytes: 1 << 30 }
+    }
+}
+
+impl CallLog {
+    /// Lets go of what is too old or too much, and makes room for days to come. Call it every few minutes.
+    pub async fn maintain(&self, keep: Retention) -> Result<(), CallError> {
+        let now = Timestamp::now();
+        let oldest = now.saturating_sub(keep.age).unwrap_or(Timestamp::MIN);
+        let has_pruned = match self.db() {
+            Db::Sqlite(_) => self.prune(oldest, now, keep.bytes).await?,
+            Db::Postgres(_) => {
+                partitions::make_ahead(self.db(), now).await?;
+                partitions::prune(self.db(), oldest, now, keep.bytes).await?
+            }
+        };
+        if has_pruned { self.forget_names().await } else { Ok(()) }
+    }
+
+    async fn prune(&self, oldest: Timestamp, now: Timestamp, bytes: u64) -> Result<bool, CallError> {
+        let latest = now.saturating_add(ODD).unwrap_or(Timestamp::MAX);
+        let mut has_pruned = false;
+        for _ in 0..BATCHES {
+            let is_too_large = self.size().await? > bytes;
+            let goes = |at: Timestamp| is_too_large || at < oldest || at > latest;
+            if !self.prune_batch(goes).await? {
+                break;
+            }
+            has_pruned = true;
+        }
+        Ok(has_pruned)
+    }
+
+    /// Takes rows from the beginning of the chain for as long as they shall go; false when none did.
+    async fn prune_batch(&self, goes: impl Fn(Timestamp) -> bool) -> Result<bool, CallError> {
+        let mut tx = self.db().begin().await?;
+        let sql = "SELECT seq, chain, started_at FROM tool_call_log ORDER BY seq LIMIT $1";
+        let mut last = None;
+        for row in tx.rows(sql, args![BATCH]).await? {
+            if !goes(row.time(2)?) {
+                break;
+            }
+            last = Some(Place { seq: row.int(0)?, link: chain::read_link(row.bytes(1)?)? });
+        }
+        let Some(last) = last else { return Ok(false) };
+        for sql in [
+            "DELETE FROM tool_call_words WHERE rowid <= $1",
+            "DELETE FROM tool_call_bodies WHERE seq <= $1",
+            "DELETE FROM tool_call_log WHERE seq <= $1",
+        ] {
+            tx.run(sql, vec![Arg::Int(Some(last.seq))]).await?;
+        }
+        chain::move_anchor(&mut tx, last).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// The bytes in use; pages that are free again serve for what comes.
+    async fn size(&self) -> Result<u64, CallError> {
+        let row = self.db().row(
+            "SELECT (p.page_count - f.freelist_count) * s.page_size
+             FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s",
+            args![],
+        );
+        row.await?.ok_or_else(|| failure::unreadable("no size"))?.number(0)
+    }
+}
