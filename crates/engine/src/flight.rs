@@ -8,10 +8,11 @@ use haft_core::mask::Mask;
 use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message, ToolExecutionResult, Violation};
 use jiff::Timestamp;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::admit::AdmittedCall;
 use crate::catalogue::{Entry, shown};
-use crate::clock::now;
+use crate::clock::{minted_at, now};
 use crate::events::{CallEvent, Events, Stage};
 use crate::excerpt::Excerpt;
 use crate::execute;
@@ -35,6 +36,8 @@ pub(crate) struct Flight<'a> {
     options: &'a CallOptions,
     events: Option<&'a Events>,
     place: Option<Place>,
+    /// The call's own, whatever its caller calls it.
+    id: Uuid,
     call_id: CallId,
     tool_name: Arc<str>,
     entry: Option<Arc<Entry>>,
@@ -61,12 +64,14 @@ impl<'a> Flight<'a> {
         events: Option<&'a Events>,
         place: Option<Place>,
     ) -> Self {
+        let id = Uuid::now_v7();
         let flight = Self {
             caller,
             options,
             events,
             place,
-            call_id: options.call_id.clone().unwrap_or_else(|| CallId::from(uuid::Uuid::now_v7())),
+            id,
+            call_id: options.call_id.clone().unwrap_or_else(|| CallId::from(id)),
             tool_name: entry.as_ref().map_or_else(|| shown(tool).into(), |entry| entry.name.clone()),
             entry,
             arguments: None,
@@ -75,7 +80,7 @@ impl<'a> Flight<'a> {
             text: None,
             attempts: 0,
             started: Instant::now(),
-            started_at: now(),
+            started_at: minted_at(id),
             landed: false,
         };
         flight.tell(|| Stage::Started);
@@ -157,6 +162,7 @@ impl<'a> Flight<'a> {
         duration: Duration,
     ) -> CallRecord {
         CallRecord {
+            id: self.id,
             call_id: self.call_id.clone(),
             tool: self.entry.as_ref().map(|entry| (entry.version.id.clone(), entry.version.version)),
             tool_name: self.tool_name.clone(),

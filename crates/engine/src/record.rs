@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::excerpt::Excerpt;
 use crate::lock::lock;
@@ -47,6 +48,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// What is known of one finished call.
 #[derive(Debug, Clone)]
 pub struct CallRecord {
+    /// A UUIDv7 of the moment at which the call began, and no other call's.
+    pub id: Uuid,
     pub call_id: CallId,
     /// None when the caller named a tool that does not exist.
     pub tool: Option<(ToolId, u64)>,

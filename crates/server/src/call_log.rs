@@ -5,10 +5,9 @@ use std::time::Duration;
 use haft_core::mask::MASKED;
 use haft_core::{BoxFuture, CallError, Locale};
 use haft_engine::{CallRecord, CallSink, Excerpt, SinkError};
-use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LoggedCall, Retention, row_id};
+use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LoggedCall, Retention};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 /// An error's message is kept so far, in bytes.
 const LONGEST_MESSAGE: usize = 2 << 10;
@@ -64,7 +63,7 @@ fn logged(record: &CallRecord) -> LoggedCall {
         .map(|warning| json!({"path": warning.path, "message": warning.message.render(Locale::En)}))
         .collect();
     let row = CallRow {
-        id: id(record),
+        id: record.id,
         space: record.space,
         call_id: record.call_id.clone(),
         tool: record.tool.clone(),
@@ -90,19 +89,6 @@ fn logged(record: &CallRecord) -> LoggedCall {
         result: result.map(|result| result.text().to_owned()),
     };
     LoggedCall { row, bodies }
-}
-
-/// Callers may give one call id to several calls, so more is needed to tell them apart.
-fn id(record: &CallRecord) -> Uuid {
-    let (space, duration) = (Uuid::from(record.space), record.duration.as_nanos().to_le_bytes());
-    let facts: [&[u8]; 5] = [
-        space.as_bytes(),
-        record.call_id.as_str().as_bytes(),
-        record.tool_name.as_bytes(),
-        record.arguments.text().as_bytes(),
-        &duration,
-    ];
-    row_id(record.started_at, &facts)
 }
 
 fn failure(error: &CallError) -> CallFailure {

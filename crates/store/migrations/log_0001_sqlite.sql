@@ -7,7 +7,7 @@ CREATE TABLE tool_call_log (
     seq INTEGER NOT NULL PRIMARY KEY,
     id BYTEA NOT NULL,
     space_id BYTEA NOT NULL,
-    call_id TEXT NOT NULL,
+    call_id TEXT,
     tool_id TEXT,
     tool_version BIGINT,
     tool_name TEXT NOT NULL,
@@ -32,7 +32,8 @@ CREATE TABLE tool_call_log (
     chain BYTEA NOT NULL,
     UNIQUE (space_id, id)
 );
-CREATE INDEX tool_call_log_call ON tool_call_log (space_id, call_id);
+-- A call id that is not the row's own was given by the caller.
+CREATE INDEX tool_call_log_call ON tool_call_log (space_id, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX tool_call_log_tool ON tool_call_log (space_id, tool_name, id);
 -- What is rare is found by an index of its own; what is common is met soon on the way through all.
 CREATE INDEX tool_call_log_errors ON tool_call_log (space_id, id) WHERE status <> 'success';

@@ -37,7 +37,7 @@ pub use feed::Changes;
 pub use keys::{Key, MasterKeys};
 pub use log::{
     CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, ChainFault, Fault, LoggedCall,
-    Retention, Verification, row_id,
+    Retention, Verification,
 };
 pub use page::Page;
 pub use secrets::{SecretInfo, SecretOwnerId};

@@ -16,7 +16,7 @@ use crate::row::Row;
 /// What is known of one finished call, but for what it was given and what it gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRow {
-    /// The row's own, from [`super::row_id`]: the order of ids is that of time.
+    /// A UUIDv7 of the moment at which the call began: the order of ids is that of time.
     pub id: Uuid,
     pub space: SpaceId,
     /// A caller may have given the same one to several calls.
@@ -174,7 +174,7 @@ pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link) -> Vec<Arg> {
         Arg::Int(Some(seq)),
         uuid(call.id),
         uuid(call.space),
-        Arg::from(call.call_id.as_str()),
+        Arg::Text(own_call_id(call)),
         Arg::Text(tool_id),
         tool_version.map_or(Arg::Int(None), Arg::from),
         Arg::from(&*call.tool_name),
@@ -218,10 +218,11 @@ pub(super) fn call_row(row: &Row) -> Result<CallRow, CallError> {
         None => None,
     };
     let replay_of = row.maybe_text(21)?.map(|id| id.parse::<CallId>()).transpose();
+    let id = read_uuid(row.bytes(1)?)?;
     Ok(CallRow {
-        id: read_uuid(row.bytes(1)?)?,
+        id,
         space: read_uuid(row.bytes(2)?)?.into(),
-        call_id: row.text(CALL_ID)?.parse::<CallId>().map_err(failure::unreadable)?,
+        call_id: call_id(row, id)?,
         tool,
         tool_name: row.text(6)?.into(),
         agent: row.maybe_bytes(7)?.map(read_uuid).transpose()?.map(AgentId::from),
@@ -240,6 +241,20 @@ pub(super) fn call_row(row: &Row) -> Result<CallRow, CallError> {
         result_cut: row.flag(23)?,
         replayable: row.flag(24)?,
     })
+}
+
+/// A call is known by the id of its row, unless its caller gave it another.
+fn own_call_id(call: &CallRow) -> Option<String> {
+    let mut buffer = Uuid::encode_buffer();
+    let id = call.id.hyphenated().encode_lower(&mut buffer);
+    (call.call_id.as_str() != id).then(|| call.call_id.to_string())
+}
+
+fn call_id(row: &Row, id: Uuid) -> Result<CallId, CallError> {
+    match row.maybe_text(CALL_ID)? {
+        Some(given) => given.parse().map_err(failure::unreadable),
+        None => Ok(id.into()),
+    }
 }
 
 /// The row with its bodies, which stand behind it.

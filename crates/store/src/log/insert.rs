@@ -16,13 +16,15 @@ const SIZES: [usize; 3] = [32, 8, 1];
 /// The same statement for each of [`SIZES`].
 type Inserts = [String; SIZES.len()];
 
-static ROWS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_log", &COLUMNS));
+static ROWS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_log", &COLUMNS, by_order));
 static ROWS_WITH_WORDS: LazyLock<Inserts> = LazyLock::new(|| {
     let columns: Vec<&str> = COLUMNS.into_iter().chain(["words"]).collect();
-    inserts("tool_call_log", &columns)
+    inserts("tool_call_log", &columns, by_number)
 });
-static BODIES: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_bodies", &BODY_COLUMNS));
-static WORDS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_words", &["rowid", "words"]));
+static BODIES: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_bodies", &BODY_COLUMNS, by_order));
+static BODIES_BY_NUMBER: LazyLock<Inserts> =
+    LazyLock::new(|| inserts("tool_call_bodies", &BODY_COLUMNS, by_number));
+static WORDS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_words", &["rowid", "words"], by_order));
 
 impl CallLog {
     /// Keeps these calls, all or none. Those that are there already stay as they are, so that a batch may be
@@ -65,15 +67,16 @@ impl CallLog {
                     let found_by = found_by.into_iter().filter(|(_, words)| !words.is_empty());
                     let found_by = found_by.map(|(seq, words)| vec![Arg::Int(Some(seq)), Arg::from(words)]);
                     put(&mut tx, &WORDS, found_by.collect()).await?;
+                    put(&mut tx, &BODIES, bodies).await?;
                 }
                 Tx::Postgres(_) => {
                     for (row, (_, words)) in rows.iter_mut().zip(found_by) {
                         row.push(Arg::from(words));
                     }
                     put(&mut tx, &ROWS_WITH_WORDS, rows).await?;
+                    put(&mut tx, &BODIES_BY_NUMBER, bodies).await?;
                 }
             }
-            put(&mut tx, &BODIES, bodies).await?;
         }
         chain::end(&mut tx, &last.link).await?;
         tx.commit().await?;
@@ -106,10 +109,20 @@ async fn put(tx: &mut Tx, statement: &'static Inserts, rows: Vec<Vec<Arg>>) -> R
     Ok(())
 }
 
-fn inserts(table: &str, columns: &[&str]) -> Inserts {
+/// The place of an argument, for PostgreSQL.
+fn by_number(place: usize) -> String {
+    format!("${place}")
+}
+
+/// The same for SQLite, which looks for the name of each argument among those of all, unless it has none.
+fn by_order(_: usize) -> String {
+    "?".to_owned()
+}
+
+fn inserts(table: &str, columns: &[&str], place: fn(usize) -> String) -> Inserts {
     SIZES.map(|size| {
         let row = |row: usize| {
-            let places = (1..=columns.len()).map(|column| format!("${}", row * columns.len() + column));
+            let places = (1..=columns.len()).map(|column| place(row * columns.len() + column));
             format!("({})", places.collect::<Vec<_>>().join(", "))
         };
         let rows: Vec<String> = (0..size).map(row).collect();
@@ -123,9 +136,9 @@ mod tests {
 
     #[test]
     fn a_statement_names_each_place_once_and_stays_within_what_databases_take() {
-        let [_, _, one] = inserts("t", &["a", "b"]);
+        let [_, _, one] = inserts("t", &["a", "b"], by_number);
         assert_eq!(one, "INSERT INTO t (a, b) VALUES ($1, $2)");
-        let [many, ..] = inserts("t", &COLUMNS);
+        let [many, ..] = inserts("t", &COLUMNS, by_number);
         assert!(many.ends_with(&format!("${})", SIZES[0] * COLUMNS.len())), "{many}");
         assert!(SIZES[0] * (COLUMNS.len() + 1) < 32_766);
     }

@@ -23,7 +23,6 @@ pub use self::call::{CallBodies, CallFailure, CallRow, CallStatus, LoggedCall};
 pub use self::chain::{ChainFault, Fault, Verification};
 pub use self::find::CallFilter;
 pub(crate) use self::find::TEMPLATES;
-pub use self::id::row_id;
 pub use self::retention::Retention;
 
 use self::names::Names;

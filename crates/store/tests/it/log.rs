@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_core::{AgentId, ConversationId, ErrorKind, Locale, Source, SpaceId, ToolId, UserId};
-use haft_store::{CallBodies, CallFailure, CallFilter, CallLog, CallRow, Database, LoggedCall, Page, row_id};
+use haft_store::{CallBodies, CallFailure, CallFilter, CallLog, CallRow, Database, LoggedCall, Page};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -18,11 +18,18 @@ pub(crate) fn space() -> SpaceId {
     SpaceId::from(Uuid::now_v7())
 }
 
+/// The id of a row, in the order of time and of numbers, and the same when it is made again.
+fn row_id(space: SpaceId, at: Timestamp, number: u32) -> Uuid {
+    let millis = u64::try_from(at.as_millisecond()).expect("an instant after 1970");
+    let (_, of_space) = Uuid::from(space).as_u64_pair();
+    Uuid::from_u64_pair((millis << 16) | 0x7000, (1 << 63) | (u64::from(number) << 31) | (of_space >> 33))
+}
+
 /// A call that worked. Calls of greater numbers began later.
 pub(crate) fn call(space: SpaceId, at: Timestamp, number: u32) -> LoggedCall {
     let started_at = at + Duration::from_micros(u64::from(number));
     let row = CallRow {
-        id: row_id(started_at, &[Uuid::from(space).as_bytes(), &number.to_le_bytes()]),
+        id: row_id(space, started_at, number),
         space,
         call_id: format!("call_{number}").parse().expect("an id"),
         tool: Some((ToolId::Uuid(Uuid::from_u128(7)), 3)),
