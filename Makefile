@@ -19,9 +19,10 @@ check: ## the inner loop: format, lint, and the quick tests; `make check CRATE=h
 	CARGO_TARGET_DIR=$(TEST_TARGET) RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-Dwarnings__CLIPPY_HACKERY__" \
 		cargo test --quiet $(if $(CRATE),--package $(CRATE),--workspace --exclude haft-bench) --lib --bins --tests
 
-bench: ## figures of this machine, beside the direct call
+bench: ## figures of this machine, beside doing without Haft; `make bench ROWS=100000` for a smaller call log
+	-scripts/nginx
 	cargo build --release -p haft -p haft-bench --target-dir target
-	target/release/haft-bench
+	target/release/haft-bench $(if $(ROWS),--rows $(ROWS))
 
 guide: ## docs/guide/builtins.md, from the definitions
 	HAFT_WRITE_GUIDE=1 CARGO_TARGET_DIR=$(TEST_TARGET) cargo test --quiet -p haft --test it the_guide_says

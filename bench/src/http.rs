@@ -20,22 +20,23 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::haft::TOKEN;
 use crate::load::{Round, Target};
 use crate::no_op::engine;
-use crate::table::{median, print};
+use crate::table::print;
 
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(2);
-const TOKEN: &str = "bench";
 
 /// Runs one of the servers until it is killed.
-pub(crate) fn serve(which: &str) -> anyhow::Result<ExitCode> {
+pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", listener.local_addr()?);
         match which {
-            "upstream" => crate::http_tool::serve_upstream(listener).await?,
-            "bare" => {
+            ["upstream"] => crate::http_tool::serve_upstream(listener).await?,
+            ["hop", base] => crate::bare_hop::serve(listener, base).await?,
+            ["bare"] => {
                 let router = Router::new().route("/execute", post(bare));
                 let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
                 axum::serve(listener, router).await?;
@@ -75,12 +76,17 @@ async fn bare(Json(body): Json<Value>) -> Json<Value> {
 /// A server in a process of its own.
 pub(crate) struct Served {
     child: Child,
-    target: Target,
+    address: String,
 }
 
 impl Served {
     pub(crate) fn address(&self) -> &str {
-        &self.target.address
+        &self.address
+    }
+
+    /// What is asked of it again and again.
+    pub(crate) fn target(&self, path: &str) -> Target {
+        Target::new(&self.address, path, vec![self.child.id()])
     }
 }
 
@@ -91,30 +97,26 @@ impl Drop for Served {
     }
 }
 
-pub(crate) fn start(which: &str, path: &str) -> anyhow::Result<Served> {
+/// Starts one of the servers of [`serve`], by its name and what more it wants to know.
+pub(crate) fn start(which: &[&str]) -> anyhow::Result<Served> {
     let mut child =
-        Command::new(std::env::current_exe()?).args(["serve", which]).stdout(Stdio::piped()).spawn()?;
+        Command::new(std::env::current_exe()?).arg("serve").args(which).stdout(Stdio::piped()).spawn()?;
     let mut address = String::new();
     BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut address)?;
-    let address = address.trim().to_owned();
-    let body = r#"{"arguments":{"city":"Tokyo"}}"#;
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    Ok(Served { target: Target { address, process: child.id(), request: request.into_bytes() }, child })
+    Ok(Served { address: address.trim().to_owned(), child })
 }
 
 pub(crate) async fn run() -> anyhow::Result<()> {
-    let bare = start("bare", "/execute")?;
-    let haft = start("haft", "/api/tools/kind_0/execute")?;
+    let (bare_server, haft_server) = (start(&["bare"])?, start(&["haft"])?);
+    let bare = bare_server.target("/execute");
+    let haft = haft_server.target("/api/tools/kind_0/execute");
     for connections in [1, 16, 64] {
         let (mut of_bare, mut of_haft) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            of_bare.push(bare.target.round(connections, ROUND).await?);
-            of_haft.push(haft.target.round(connections, ROUND).await?);
+            of_bare.push(bare.round(connections, ROUND).await?);
+            of_haft.push(haft.round(connections, ROUND).await?);
         }
-        let (bare, haft) = (Figures::of(&of_bare), Figures::of(&of_haft));
+        let (bare, haft) = (Round::middle(&of_bare), Round::middle(&of_haft));
         let heading =
             ["server", "calls/s", "median", "slowest 1 %", "CPU per call"].map(str::to_owned).to_vec();
         let ratio = vec![
@@ -124,38 +126,18 @@ pub(crate) async fn run() -> anyhow::Result<()> {
             format!("{:.2}", haft.slowest / bare.slowest),
             format!("{:.2}", haft.cpu / bare.cpu),
         ];
-        let rows = [heading, bare.row("bare axum handler"), haft.row("haft, execute"), ratio];
+        let rows = [heading, row("bare axum handler", &bare), row("haft, execute", &haft), ratio];
         print(&format!("HTTP, {connections} connections (client on the same two cores)"), &rows);
     }
     Ok(())
 }
 
-/// The middle of several rounds.
-struct Figures {
-    per_second: f64,
-    median: f64,
-    slowest: f64,
-    cpu: f64,
-}
-
-impl Figures {
-    fn of(rounds: &[Round]) -> Self {
-        let middle = |figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
-        Self {
-            per_second: middle(|round| round.per_second),
-            median: middle(|round| round.median),
-            slowest: middle(|round| round.slowest),
-            cpu: middle(|round| round.cpu),
-        }
-    }
-
-    fn row(&self, name: &str) -> Vec<String> {
-        vec![
-            name.to_owned(),
-            format!("{:.0}", self.per_second),
-            format!("{:.0} µs", self.median),
-            format!("{:.0} µs", self.slowest),
-            format!("{:.1} µs", self.cpu),
-        ]
-    }
+fn row(name: &str, middle: &Round) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        format!("{:.0}", middle.per_second),
+        format!("{:.0} µs", middle.median),
+        format!("{:.0} µs", middle.slowest),
+        format!("{:.1} µs", middle.cpu),
+    ]
 }

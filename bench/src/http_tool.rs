@@ -28,6 +28,7 @@ use crate::table::{median, print};
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(30);
+const CITY: &str = "Tokyo";
 
 /// The API that is called: a small JSON answer.
 pub(crate) async fn serve_upstream(listener: TcpListener) -> anyhow::Result<()> {
@@ -40,11 +41,24 @@ pub(crate) async fn serve_upstream(listener: TcpListener) -> anyhow::Result<()> 
     Ok(())
 }
 
-type Plain = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+pub(crate) type Plain = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// The client that Haft's own is made of, without its guard.
+pub(crate) fn client() -> Plain {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector.enforce_http(false);
+    let connector = HttpsConnectorBuilder::new()
+        .with_webpki_roots()
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(connector);
+    Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector)
+}
 
 /// What one would write by hand: a client that speaks TLS where it must, a time limit, JSON.
-async fn plain(client: &Plain, base: &str) -> anyhow::Result<Value> {
-    let uri = format!("{base}/forecast/{}?days={}&units=metric", "Tokyo", 3);
+pub(crate) async fn plain(client: &Plain, base: &str, city: &str) -> anyhow::Result<Value> {
+    let uri = format!("{base}/forecast/{city}?days={}&units=metric", 3);
     let request = axum::http::Request::get(uri)
         .header("user-agent", "bench")
         .header("accept", "*/*")
@@ -68,26 +82,32 @@ fn engine(base: &str) -> anyhow::Result<ToolService> {
         .events()
         .sink_of(Arc::new(Forgetful), 1 << 20)
         .build();
-    let config = json!({
+    let tool = Tool::new("forecast", "A forecast.", "http", config(base)).input_schema(schema());
+    engine.register(tool.effect(Effect::Read).per_minute(1_000_000, 1_000_000).max_concurrency(1000))?;
+    Ok(engine)
+}
+
+/// How the tool asks the API.
+pub(crate) fn config(base: &str) -> Value {
+    json!({
         "url": format!("{base}/forecast/{{{{city}}}}"),
         "params": {"days": "{{days}}", "units": "metric"},
         "headers": {"X-Weather-API-Key": "k-0123456789"},
-    });
-    let schema = json!({
+    })
+}
+
+/// What the tool takes.
+pub(crate) fn schema() -> Value {
+    json!({
         "type": "object",
         "required": ["city"],
         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3}},
         "additionalProperties": false,
-    });
-    let tool = Tool::new("forecast", "A forecast.", "http", config);
-    engine.register(
-        tool.input_schema(schema).effect(Effect::Read).per_minute(1_000_000, 1_000_000).max_concurrency(1000),
-    )?;
-    Ok(engine)
+    })
 }
 
 async fn through_haft(engine: &ToolService) -> anyhow::Result<ToolExecutionResult> {
-    let result = engine.execute("forecast", json!({"city": "Tokyo"}), CallOptions::default()).await?;
+    let result = engine.execute("forecast", json!({"city": CITY}), CallOptions::default()).await?;
     ensure!(result.is_success(), "the call failed: {:?}", result.error());
     Ok(result)
 }
@@ -123,19 +143,11 @@ where
 }
 
 pub(crate) async fn run() -> anyhow::Result<()> {
-    let upstream = start("upstream", "/")?;
+    let upstream = start(&["upstream"])?;
     let base = format!("http://{}", upstream.address());
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    connector.enforce_http(false);
-    let connector = HttpsConnectorBuilder::new()
-        .with_webpki_roots()
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(connector);
-    let client: Plain = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
+    let client = client();
     let engine = engine(&base)?;
-    let expected = plain(&client, &base).await?;
+    let expected = plain(&client, &base, CITY).await?;
     ensure!(through_haft(&engine).await?.data() == Some(&expected), "both get the same answer");
     for callers in [1, 16, 64] {
         let (mut of_plain, mut of_haft) = (Vec::new(), Vec::new());
@@ -144,7 +156,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
             of_plain.push(
                 round(callers, move || {
                     let (client, base) = (client.clone(), base.clone());
-                    async move { plain(&client, &base).await }
+                    async move { plain(&client, &base, CITY).await }
                 })
                 .await?,
             );

@@ -6,6 +6,9 @@ use anyhow::{Context, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::haft::TOKEN;
+use crate::table::median;
+
 /// What one round showed.
 pub(crate) struct Round {
     pub(crate) per_second: f64,
@@ -17,17 +20,44 @@ pub(crate) struct Round {
     pub(crate) cpu: f64,
 }
 
+impl Round {
+    /// The middle of several, figure by figure.
+    pub(crate) fn middle(rounds: &[Self]) -> Self {
+        let middle = |figure: fn(&Self) -> f64| median(rounds.iter().map(figure).collect());
+        Self {
+            per_second: middle(|round| round.per_second),
+            median: middle(|round| round.median),
+            slowest: middle(|round| round.slowest),
+            cpu: middle(|round| round.cpu),
+        }
+    }
+}
+
 /// One server under load.
 pub(crate) struct Target {
     pub(crate) address: String,
-    pub(crate) process: u32,
+    /// Whose CPU is counted.
+    pub(crate) processes: Vec<u32>,
     pub(crate) request: Vec<u8>,
+    /// What the server still does so long after its last answer, such as writing its log, counts too.
+    pub(crate) settling: Duration,
 }
 
 impl Target {
+    /// A server that is asked for the forecast of a city.
+    pub(crate) fn new(address: &str, path: &str, processes: Vec<u32>) -> Self {
+        let body = r#"{"arguments":{"city":"Tokyo"}}"#;
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let (address, request) = (address.to_owned(), request.into_bytes());
+        Self { address, processes, request, settling: Duration::ZERO }
+    }
+
     pub(crate) async fn round(&self, connections: usize, time: Duration) -> anyhow::Result<Round> {
         let until = Instant::now() + time;
-        let cpu_before = cpu_time(self.process)?;
+        let cpu_before = self.cpu()?;
         let start = Instant::now();
         let clients =
             (0..connections).map(|_| tokio::spawn(client(self.address.clone(), self.request.clone(), until)));
@@ -36,7 +66,8 @@ impl Target {
             times.extend(client.await??);
         }
         let elapsed = start.elapsed();
-        let cpu = cpu_time(self.process)? - cpu_before;
+        tokio::time::sleep(self.settling).await;
+        let cpu = self.cpu()?.checked_sub(cpu_before).context("time goes on")?;
         times.sort_unstable();
         let at = |share: f64| {
             let index = (times.len() as f64 * share) as usize;
@@ -50,6 +81,10 @@ impl Target {
             slowest: at(0.99),
             cpu: cpu.as_secs_f64() * 1e6 / times.len() as f64,
         })
+    }
+
+    fn cpu(&self) -> anyhow::Result<Duration> {
+        self.processes.iter().map(|process| cpu_time(*process)).sum()
     }
 }
 
@@ -79,17 +114,18 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Resul
         let seen = buffer.get(..filled).unwrap_or_default();
         let Some(end) = seen.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
         let head = std::str::from_utf8(seen.get(..end).unwrap_or_default())?;
-        if !head.starts_with("HTTP/1.1 200") {
-            bail!("the server answered {head}");
-        }
         let length = head
             .lines()
             .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned))
             .and_then(|length| length.parse::<usize>().ok())
-            .context("an answer with a length")?;
-        if filled >= end + 4 + length {
-            return Ok(());
+            .with_context(|| format!("an answer with a length, not {head}"))?;
+        if filled < end + 4 + length {
+            continue;
         }
+        if !head.starts_with("HTTP/1.1 200") {
+            bail!("the server answered {}", String::from_utf8_lossy(seen));
+        }
+        return Ok(());
     }
 }
 

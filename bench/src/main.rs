@@ -5,17 +5,28 @@
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark ends with its process")]
 
+mod bare_hop;
 mod builtins;
+mod haft;
+mod hops;
 mod http;
 mod http_tool;
+mod listener;
 mod load;
+mod log;
+mod machine;
 mod memory;
+mod nginx;
 mod no_op;
 mod pipeline;
+mod scratch;
 mod start;
 mod table;
 
 use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
 
 /// The same allocator as the binary has.
 #[global_allocator]
@@ -23,27 +34,44 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     // The servers under load are processes of their own, so that their CPU time can be told from the client's.
-    if let [serve, which] = arguments.as_slice()
-        && serve == "serve"
-    {
+    if let ["serve", which @ ..] = words.as_slice() {
         return http::serve(which);
     }
-    // One part alone, for whoever works on it: `haft-bench http-tool`.
-    let only = arguments.first().map(String::as_str);
+    let (words, rows) = match words.as_slice() {
+        [first @ .., "--rows", rows] => (first, rows.replace('_', "").parse::<u64>().context("--rows")?),
+        others => (others, log::ROWS),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        match only {
-            Some("http-tool") => return http_tool::run().await,
-            Some("start") => return start::run(),
-            Some(_) | None => {}
+        match words {
+            [] => all(rows).await,
+            // One part alone, for whoever works on it.
+            ["pipeline"] => tokio::spawn(pipeline::run()).await?,
+            ["builtins"] => tokio::spawn(builtins::run()).await?,
+            ["start"] => start::run(),
+            ["http"] => http::run().await,
+            ["http-tool"] => http_tool::run().await,
+            ["hops"] => hops::run().await,
+            ["log"] => log::run(rows).await,
+            ["load", seconds] => {
+                let seconds = seconds.parse::<u64>().context("seconds")?;
+                hops::load(Duration::from_secs(seconds)).await
+            }
+            other => bail!("there is no benchmark {other:?}; bench/README.md has a list"),
         }
-        // On a worker, as calls in a server are.
-        tokio::spawn(pipeline::run()).await??;
-        tokio::spawn(builtins::run()).await??;
-        start::run()?;
-        http::run().await?;
-        http_tool::run().await
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn all(rows: u64) -> anyhow::Result<()> {
+    // On a worker, as calls in a server are.
+    tokio::spawn(pipeline::run()).await??;
+    tokio::spawn(builtins::run()).await??;
+    start::run()?;
+    http::run().await?;
+    http_tool::run().await?;
+    hops::run().await?;
+    log::run(rows).await
 }

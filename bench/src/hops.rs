@@ -1,0 +1,149 @@
+//! One HTTP API behind several hops: bare ones, nginx, and Haft's REST door with everything on.
+//!
+//! Each is a process of its own and is asked the same by the same client. The main figure is the CPU that a
+//! hop takes for one call, from before the first until its log is written.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::json;
+
+use crate::haft::{Server, binary};
+use crate::http::start;
+use crate::http_tool::{config, schema};
+use crate::listener::Listener;
+use crate::load::{Round, Target};
+use crate::machine::machine;
+use crate::nginx::Nginx;
+use crate::scratch::Scratch;
+use crate::table::print;
+
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_secs(2);
+const WARM_UP: Duration = Duration::from_secs(1);
+const SETTLING: Duration = Duration::from_millis(300);
+
+/// One of those that are compared, with its rounds so far.
+struct Hop {
+    name: &'static str,
+    target: Target,
+    rounds: Vec<Round>,
+}
+
+impl Hop {
+    fn new(name: &'static str, target: Target) -> Self {
+        Self { name, target: Target { settling: SETTLING, ..target }, rounds: Vec::new() }
+    }
+}
+
+/// Haft with the API as a tool: token, schema, rate limit, bulkhead, breaker, log and events.
+struct Door {
+    server: Server,
+    _data: Scratch,
+}
+
+impl Door {
+    fn open(binary: &Path, upstream: &str) -> anyhow::Result<Self> {
+        let data = Scratch::new("hops")?;
+        let environment = [("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8")];
+        let server = Server::start(binary, data.path(), &environment)?;
+        let mut config = config(&format!("http://{upstream}"));
+        config["security"] = json!({"allowedDomains": [upstream]});
+        let tool = json!({
+            "name": "forecast", "description": "A forecast.", "type": "http", "effect": "read",
+            "config": config, "inputSchema": schema(), "maxConcurrency": 1000,
+            "rateLimit": {"perMinute": 1_000_000, "burst": 1_000_000},
+        });
+        let made = server.post("/api/tools", &tool)?;
+        ensure!(made["code"] == 201, "the tool was not taken: {made}");
+        let answer = server.post("/api/tools/forecast/execute", &json!({"arguments": {"city": "Tokyo"}}))?;
+        ensure!(answer["data"]["data"]["city"] == "Tokyo", "the call failed: {answer}");
+        Ok(Self { server, _data: data })
+    }
+
+    fn target(&self) -> Target {
+        Target::new(self.server.address(), "/api/tools/forecast/execute", vec![self.server.process()])
+    }
+}
+
+pub(crate) async fn run() -> anyhow::Result<()> {
+    let Some(binary) = binary()? else {
+        println!("\nHops are not measured: build the binary first (`make build`)");
+        return Ok(());
+    };
+    let upstream = start(&["upstream"])?;
+    let bare = start(&["hop", &format!("http://{}", upstream.address())])?;
+    let nginx = Nginx::start(upstream.address())?;
+    let door = Door::open(&binary, upstream.address())?;
+    let mut listener = Listener::start(door.server.address()).await?;
+
+    let mut hops = vec![
+        Hop::new("bare: axum and hyper's client", bare.target("/plain")),
+        Hop::new("bare: axum and Haft's own client", bare.target("/guarded")),
+    ];
+    if let Some(nginx) = &nginx {
+        hops.push(Hop::new("nginx", nginx.target("/execute")?));
+    }
+    hops.push(Hop::new("haft: POST /api/tools/{name}/execute", door.target()));
+    for connections in [1, 16, 64] {
+        for hop in &hops {
+            hop.target.round(connections, WARM_UP).await?;
+        }
+        for turn in 0..ROUNDS {
+            // Each is the first once in a while.
+            let first = turn % hops.len();
+            let (later, now) = hops.split_at_mut(first);
+            for hop in now.iter_mut().chain(later) {
+                hop.rounds.push(hop.target.round(connections, ROUND).await?);
+            }
+        }
+        show(connections, &mut hops);
+    }
+    if nginx.is_none() {
+        println!("  nginx is not installed, so it is left out; `scripts/nginx` installs it");
+    }
+    match &mut listener {
+        Some(listener) => println!("  {}", listener.tell()?),
+        None => println!("  nobody listened to events: there is no GET /api/events"),
+    }
+    println!("  {}; again with `target/release/haft-bench hops`", machine());
+    Ok(())
+}
+
+/// The middle of the rounds, beside that of the first hop; the next rounds begin anew.
+fn show(connections: usize, hops: &mut [Hop]) {
+    let heading = ["", "CPU per call", "to bare", "calls/s", "to bare", "median", "slowest 1 %"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    let mut base: Option<Round> = None;
+    for hop in hops {
+        let middle = Round::middle(&std::mem::take(&mut hop.rounds));
+        let beside =
+            |figure: fn(&Round) -> f64| base.as_ref().map_or(1.0, |base| figure(&middle) / figure(base));
+        rows.push(vec![
+            hop.name.to_owned(),
+            format!("{:.1} µs", middle.cpu),
+            format!("{:.2}", beside(|round| round.cpu)),
+            format!("{:.0}", middle.per_second),
+            format!("{:.2}", beside(|round| round.per_second)),
+            format!("{:.0} µs", middle.median),
+            format!("{:.0} µs", middle.slowest),
+        ]);
+        base.get_or_insert(middle);
+    }
+    print(&format!("One hop, {connections} connections (client and upstream on the same cores)"), &rows);
+}
+
+/// Load on Haft's door alone, for whoever looks into that process: says which it is, and goes on for so long.
+pub(crate) async fn load(time: Duration) -> anyhow::Result<()> {
+    let binary = binary()?.context("the binary is not built; `make build` does that")?;
+    let upstream = start(&["upstream"])?;
+    let door = Door::open(&binary, upstream.address())?;
+    let _listener = Listener::start(door.server.address()).await?;
+    let hop = Hop::new("haft", door.target());
+    hop.target.round(16, WARM_UP).await?;
+    println!("{}", door.server.process());
+    let round = hop.target.round(16, time).await?;
+    println!("{:.0} calls/s, {:.1} µs of CPU for each", round.per_second, round.cpu);
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Statistics of the log in every window: how long each takes, and what it takes to roll calls up for them.
+
+use std::time::Instant;
+
+use haft_core::AgentId;
+use haft_store::{CallLog, StatsQuery, Window};
+
+use super::calls::Calls;
+use super::times::Times;
+use crate::table::print;
+
+/// Each is asked so often, of one space after the other.
+const ASKED: usize = 30;
+
+/// Rolls up whatever was written and is not yet.
+pub(super) async fn roll_up(log: &CallLog) -> anyhow::Result<()> {
+    while log.roll_up().await? {}
+    Ok(())
+}
+
+pub(super) async fn time_stats(log: &CallLog, calls: &Calls) -> anyhow::Result<()> {
+    let heading = ["window", "all", "slowest", "a tool", "slowest", "an agent", "slowest"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    for window in Window::ALL {
+        let mut row = vec![window.as_str().to_owned()];
+        row.extend(times(log, calls, window, |_, _| (None, None)).await?);
+        row.extend(times(log, calls, window, |calls, turn| (tool(calls, turn), None)).await?);
+        row.extend(times(log, calls, window, |calls, turn| (None, agent(calls, turn))).await?);
+        rows.push(row);
+    }
+    print(&format!("Statistics of the call log ({ASKED} times each)"), &rows);
+    Ok(())
+}
+
+type Of = fn(&Calls, usize) -> (Option<String>, Option<AgentId>);
+
+async fn times(log: &CallLog, calls: &Calls, window: Window, of: Of) -> anyhow::Result<[String; 2]> {
+    let mut times = Times::default();
+    for (turn, space) in calls.spaces.iter().copied().cycle().take(ASKED).enumerate() {
+        let (tool, agent) = of(calls, turn);
+        let query = StatsQuery { window, tool, agent };
+        let start = Instant::now();
+        std::hint::black_box(log.stats(space, &query).await?);
+        times.push(start.elapsed());
+    }
+    Ok(times.cells())
+}
+
+fn tool(calls: &Calls, turn: usize) -> Option<String> {
+    calls.tools.iter().cycle().nth(turn).map(|tool| tool.name.to_string())
+}
+
+fn agent(calls: &Calls, turn: usize) -> Option<AgentId> {
+    calls.agents.iter().cycle().nth(turn).copied()
+}

@@ -1,0 +1,31 @@
+//! Where a benchmark keeps things while it runs.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A path that nobody uses yet.
+pub(crate) fn unused(name: &str) -> PathBuf {
+    let number = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    std::env::temp_dir().join(format!("haft-bench-{name}-{}", number.as_nanos()))
+}
+
+/// A directory that goes with its holder.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new(name: &str) -> std::io::Result<Self> {
+        let path = unused(name);
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
