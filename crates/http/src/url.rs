@@ -184,6 +184,9 @@ impl UrlTemplate {
 
 /// One segment, which stays one and is never a step up, whatever the arguments are.
 fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
+    if let Some(plain) = segment.plain() {
+        return url.push_str(plain);
+    }
     let mut raw = String::new();
     let mut last = None;
     for part in segment.parts() {
