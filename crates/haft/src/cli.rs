@@ -2,6 +2,7 @@
 //!
 //! What every command knows is here; what only some know is in the files below.
 
+mod audit;
 mod call;
 mod files;
 mod import;
@@ -18,6 +19,7 @@ use haft_core::Locale;
 use haft_egress::Networks;
 use url::Url;
 
+pub(crate) use audit::{AuditArgs, AuditCommand};
 pub(crate) use call::CallArgs;
 pub(crate) use files::{ApplyArgs, ExportArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
@@ -159,6 +161,9 @@ pub(crate) enum Command {
     /// List the server's users, add one
     #[command(after_help = people::USERS_HELP)]
     Users(UsersArgs),
+    /// Show who changed what, and whether what is on record is as it was written
+    #[command(after_help = audit::HELP)]
+    Audit(AuditArgs),
     /// Repair the server of this machine, on its data itself
     Admin {
         #[command(subcommand)]

@@ -53,6 +53,7 @@ async fn run(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Spaces(args) => commands::spaces::run(args, config).await,
         Command::Tokens(args) => commands::tokens::run(args, config).await,
         Command::Users(args) => commands::users::run(args, config).await,
+        Command::Audit(args) => commands::audit::run(args, config).await,
         Command::Admin { command } => commands::admin::run(command, config).await,
         Command::Completions { shell } => commands::completions::run(shell),
     }

@@ -21,7 +21,7 @@ use url::Url;
 use crate::api::{self, Needs, Route};
 use crate::guesses::Guesses;
 use crate::secret_source::StoredSecrets;
-use crate::visitors::Visitors;
+use crate::visitors::{Visitor, Visitors};
 use crate::{auth, error, feed, openapi, request, routes};
 
 /// What an operator may set.
@@ -77,6 +77,11 @@ impl App {
     /// A token for this process itself, which is kept nowhere: it acts for a user who runs the installation.
     pub fn let_in(&self, user: User, space: SpaceId) -> SecretString {
         self.visitors.let_in(user, space)
+    }
+
+    /// The store in the hands of who asks: what is changed through it is on record as theirs.
+    pub(crate) fn store_for(&self, visitor: &Visitor) -> Store {
+        self.store.acting_for(Some(visitor.user.id))
     }
 
     /// All routes.
@@ -148,8 +153,8 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, docs, execute, import, providers, schema_preview, secrets, session, spaces, tokens,
-        tool_calls, tools, users,
+        agents, audit, changes, docs, execute, import, providers, schema_preview, secrets, session, spaces,
+        tokens, tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),
@@ -163,6 +168,8 @@ pub(crate) fn routes() -> Vec<Route> {
         spaces::routes(),
         users::routes(),
         tokens::routes(),
+        changes::routes(),
+        audit::routes(),
         session::routes(),
         docs::routes(),
     ];

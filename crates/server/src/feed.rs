@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use haft_core::{CallError, SpaceId};
+use jiff::Timestamp;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What has ended is cleared away this often.
 const CLEARING: Duration = Duration::from_secs(3600);
+
+/// Who changed what stays on record for so long.
+const ON_RECORD: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// Follows changes after `revision` until told to stop.
 pub(crate) async fn follow(app: App, revision: u64, stop: CancellationToken) {
@@ -38,6 +42,10 @@ pub(crate) async fn follow(app: App, revision: u64, stop: CancellationToken) {
             cleared = Instant::now();
             if let Err(error) = app.store.delete_expired().await {
                 tracing::warn!(%error, "Sessions that have ended could not be cleared away");
+            }
+            let oldest = Timestamp::now().saturating_sub(ON_RECORD).unwrap_or(Timestamp::MIN);
+            if let Err(error) = app.store.forget_history(oldest).await {
+                tracing::warn!(%error, "Old changes could not be taken from the record");
             }
         }
     }

@@ -202,6 +202,8 @@ fn said_of_tag(name: &str) -> &'static str {
         "spaces" => "What teams share, and who is in it.",
         "users" => "People, and programs that act for them.",
         "tokens" => "How programs show who they are.",
+        "changes" => "Who changed what, and when.",
+        "audit" => "Whether what is on record is as it was written.",
         "identity" => "Coming in, going out, and who one is.",
         "documentation" => "This document and the page that shows it. Not in the envelope.",
         _ => "",

@@ -11,7 +11,7 @@ use haft_core::id::TokenId;
 use haft_core::space::Role;
 use haft_core::user::{Scope, User};
 use haft_core::{CallError, ErrorKind, Message, SpaceId};
-use haft_store::{CredentialHash, Store};
+use haft_store::{CredentialHash, Sight, Store, What};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
@@ -73,6 +73,19 @@ impl Visitor {
     /// Whether it may do in its user's other spaces what the user may: a token that may less stays in its own.
     pub(crate) fn may_act_for_itself(&self) -> bool {
         self.scope == Scope::Admin
+    }
+}
+
+impl Visitor {
+    /// What it may see of changes in its space. Who is in the space, with which tokens, is for its admins;
+    /// the secrets of a user are for that user alone. Everyone sees what they did themselves.
+    pub(crate) fn sight(&self) -> Sight {
+        let is_open = |what: &What| match what {
+            What::Tool | What::Agent | What::Provider | What::Secret | What::Space | What::Alert => true,
+            What::Member | What::User | What::Token | What::Artifact => self.may(Needs::SpaceAdmin),
+            What::OwnSecret => false,
+        };
+        Sight { whats: What::ALL.iter().copied().filter(is_open).collect(), own: self.user.id }
     }
 }
 

@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use haft_core::agent::{Agent, AgentSpec};
 use haft_core::{AgentId, CallError, Message, SpaceId, ToolId, UserId, Violation};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::db::{Tx, args};
+use crate::feed::Change;
+use crate::history::{Action, Note, What, changed};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
@@ -54,7 +57,7 @@ impl Store {
         spec: AgentSpec,
     ) -> Result<Agent, CallError> {
         let mut change = self.change(space).await?;
-        let agent = add(&mut change.tx, space, owner, spec).await?;
+        let agent = add(&mut change, space, owner, spec).await?;
         change.commit().await?;
         Ok(agent)
     }
@@ -105,7 +108,7 @@ impl Store {
         expected: u64,
     ) -> Result<Agent, CallError> {
         let mut change = self.change(space).await?;
-        let after = replace(&mut change.tx, space, id, spec, expected).await?;
+        let after = replace(&mut change, space, id, spec, expected).await?;
         change.commit().await?;
         Ok(after)
     }
@@ -117,14 +120,14 @@ impl Store {
         expected: Option<u64>,
     ) -> Result<(), CallError> {
         let mut change = self.change(space).await?;
-        remove(&mut change.tx, space, id, expected).await?;
+        remove(&mut change, space, id, expected).await?;
         change.commit().await
     }
 }
 
 /// A new agent, with its bindings.
 pub(crate) async fn add(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     space: SpaceId,
     owner: Option<UserId>,
     spec: AgentSpec,
@@ -134,9 +137,9 @@ pub(crate) async fn add(
     let id = AgentId::from(Uuid::now_v7());
     let agent =
         Agent { id, space_id: space, owner_id: owner, spec, version: 1, created_at: now, updated_at: now };
-    check_name(tx, &agent).await?;
+    check_name(&mut change.tx, &agent).await?;
     let spec = &agent.spec;
-    let added = tx.run(
+    let added = change.tx.run(
         "INSERT INTO agents
              (id, space_id, name, owner_id, category, is_active, search, doc, version, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)",
@@ -153,40 +156,50 @@ pub(crate) async fn add(
         ],
     );
     added.await?;
-    bind(tx, &agent).await?;
+    bind(&mut change.tx, &agent).await?;
+    change.note(noted(&agent, Action::Created, json!({}))).await?;
     Ok(agent)
 }
 
 /// The next version of an agent.
 pub(crate) async fn replace(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     space: SpaceId,
     id: AgentId,
     spec: AgentSpec,
     expected: u64,
 ) -> Result<Agent, CallError> {
     check(&spec)?;
-    let row = tx.row(BY_ID, args![space, id]).await?;
+    let row = change.tx.row(BY_ID, args![space, id]).await?;
     let before = agent(&row.ok_or_else(|| failure::not_found(&failure::AGENT, id))?)?;
     failure::check_version(&before.spec.name, before.version, expected)?;
+    let details = json!({"changed": changed(&before.spec, &spec)});
     let after = Agent { spec, version: before.version + 1, updated_at: now(), ..before };
-    check_name(tx, &after).await?;
-    update(tx, &after).await?;
+    check_name(&mut change.tx, &after).await?;
+    update(&mut change.tx, &after).await?;
+    change.note(noted(&after, Action::Updated, details)).await?;
     Ok(after)
 }
 
 pub(crate) async fn remove(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     space: SpaceId,
     id: AgentId,
     expected: Option<u64>,
 ) -> Result<(), CallError> {
-    let row = tx.row(BY_ID, args![space, id]).await?;
+    let row = change.tx.row(BY_ID, args![space, id]).await?;
     let before = agent(&row.ok_or_else(|| failure::not_found(&failure::AGENT, id))?)?;
     if let Some(expected) = expected {
         failure::check_version(&before.spec.name, before.version, expected)?;
     }
-    tx.run("DELETE FROM agents WHERE space_id = $1 AND id = $2", args![space, id]).await.map(drop)
+    change.tx.run("DELETE FROM agents WHERE space_id = $1 AND id = $2", args![space, id]).await?;
+    change.note(noted(&before, Action::Deleted, json!({}))).await
+}
+
+/// What is put on record of an agent that was changed.
+fn noted(agent: &Agent, action: Action, details: Value) -> Note {
+    let (id, name) = (agent.id.to_string(), agent.spec.name.clone());
+    Note { what: What::Agent, action, id, name, version: Some(agent.version), details }
 }
 
 /// The names of the agents that bind a tool.
@@ -204,8 +217,8 @@ pub(crate) async fn names_binding(
 }
 
 /// Takes a tool from every agent that binds it.
-pub(crate) async fn unbind(tx: &mut Tx, space: SpaceId, tool: &ToolId) -> Result<(), CallError> {
-    let rows = tx.rows(
+pub(crate) async fn unbind(change: &mut Change<'_>, space: SpaceId, tool: &ToolId) -> Result<(), CallError> {
+    let rows = change.tx.rows(
         "SELECT a.id, a.space_id, a.owner_id, a.doc, a.version, a.created_at, a.updated_at
          FROM agent_tools b JOIN agents a ON a.id = b.agent_id
          WHERE b.space_id = $1 AND b.tool_id = $2",
@@ -216,7 +229,8 @@ pub(crate) async fn unbind(tx: &mut Tx, space: SpaceId, tool: &ToolId) -> Result
         agent.spec.bindings.retain(|binding| binding.tool_id != *tool);
         agent.version += 1;
         agent.updated_at = now();
-        update(tx, &agent).await?;
+        update(&mut change.tx, &agent).await?;
+        change.note(noted(&agent, Action::Updated, json!({"changed": ["bindings"]}))).await?;
     }
     Ok(())
 }

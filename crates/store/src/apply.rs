@@ -21,6 +21,18 @@ pub struct Apply {
     pub force: Force,
 }
 
+impl Apply {
+    /// Whether the space is what it shall become already.
+    fn is_empty(&self) -> bool {
+        let Self { tools, secrets, agents, gone_agents, gone_tools, force: _ } = self;
+        tools.is_empty()
+            && secrets.is_empty()
+            && agents.is_empty()
+            && gone_agents.is_empty()
+            && gone_tools.is_empty()
+    }
+}
+
 impl Store {
     pub async fn apply(
         &self,
@@ -28,20 +40,23 @@ impl Store {
         apply: Apply,
         by: Option<UserId>,
     ) -> Result<(Vec<ToolVersion>, Vec<Agent>), CallError> {
+        if apply.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
         let mut change = self.change(space).await?;
         for id in apply.gone_agents {
-            agents::remove(&mut change.tx, space, id, None).await?;
+            agents::remove(&mut change, space, id, None).await?;
         }
         let tools = tools::put_all(self, &mut change, space, apply.tools, &apply.secrets, by).await?;
         let mut kept = Vec::with_capacity(apply.agents.len());
         for (before, spec) in apply.agents {
             kept.push(match before {
-                Some((id, expected)) => agents::replace(&mut change.tx, space, id, spec, expected).await?,
-                None => agents::add(&mut change.tx, space, by, spec).await?,
+                Some((id, expected)) => agents::replace(&mut change, space, id, spec, expected).await?,
+                None => agents::add(&mut change, space, by, spec).await?,
             });
         }
         for id in &apply.gone_tools {
-            tools::remove(&mut change.tx, space, id, None, apply.force).await?;
+            tools::remove(&mut change, space, id, None, apply.force).await?;
         }
         change.commit().await?;
         Ok((tools, kept))

@@ -3,13 +3,14 @@
 //! Every change takes the next revision as the first thing in its transaction. That row is locked until
 //! the commit, so changes are made one after the other and are seen in the order of their revisions.
 
-use haft_core::{CallError, SpaceId};
+use haft_core::{CallError, SpaceId, UserId};
 use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::Store;
 use crate::db::{Db, Tx, args};
 use crate::failure;
+use crate::history::Notes;
 
 /// What PostgreSQL's notices are called.
 pub(crate) const CHANNEL: &str = "haft";
@@ -33,6 +34,12 @@ pub struct Changes {
 pub(crate) struct Change<'a> {
     pub(crate) tx: Tx,
     pub(crate) revision: u64,
+    /// What it is a change of.
+    pub(crate) space: SpaceId,
+    /// What it put on record so far.
+    pub(crate) notes: Notes,
+    /// Who is told of it.
+    touched: Vec<SpaceId>,
     store: &'a Store,
 }
 
@@ -71,7 +78,8 @@ impl Store {
         let mut tx = self.db().begin().await?;
         let row = tx.row("UPDATE revision SET value = value + 1 WHERE id = 1 RETURNING value", args![]);
         let revision = row.await?.ok_or_else(|| failure::unreadable("no revision"))?.number(0)?;
-        let mut change = Change { tx, revision, store: self };
+        let (notes, touched) = (Notes::default(), Vec::new());
+        let mut change = Change { tx, revision, space, notes, touched, store: self };
         change.touches(space).await?;
         Ok(change)
     }
@@ -80,15 +88,39 @@ impl Store {
 impl Change<'_> {
     /// Says that the change is also one of another space.
     pub(crate) async fn touches(&mut self, space: SpaceId) -> Result<(), CallError> {
+        if self.touched.contains(&space) {
+            return Ok(());
+        }
         let noted = self.tx.run(
             "INSERT INTO changes (space_id, revision) VALUES ($1, $2)
              ON CONFLICT (space_id) DO UPDATE SET revision = excluded.revision",
             args![space, self.revision],
         );
-        noted.await.map(drop)
+        noted.await?;
+        self.touched.push(space);
+        Ok(())
     }
 
-    pub(crate) async fn commit(mut self) -> Result<(), CallError> {
+    /// For whom it is made.
+    pub(crate) fn actor(&self) -> Option<UserId> {
+        self.store.actor()
+    }
+
+    /// Keeps a change that is on record. One that noted nothing is refused, so that none is forgotten.
+    pub(crate) async fn commit(self) -> Result<(), CallError> {
+        if self.notes.is_empty() {
+            return Err(failure::broken("a change noted nothing".to_owned()));
+        }
+        self.finish().await
+    }
+
+    /// Keeps a change of something that is no configuration, such as a session.
+    pub(crate) async fn commit_unnoted(self) -> Result<(), CallError> {
+        self.finish().await
+    }
+
+    async fn finish(mut self) -> Result<(), CallError> {
+        self.notes.end(&mut self.tx).await?;
         if let Tx::Postgres(_) = &self.tx {
             let notice = args![CHANNEL, self.revision.to_string()];
             self.tx.run("SELECT pg_notify($1, $2)", notice).await?;

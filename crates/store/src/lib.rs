@@ -5,11 +5,13 @@
 
 mod agents;
 mod apply;
+mod chain;
 mod credential;
 mod crypt;
 mod db;
 mod failure;
 mod feed;
+mod history;
 mod keys;
 mod log;
 mod members;
@@ -32,12 +34,13 @@ mod versions;
 
 pub use agents::AgentFilter;
 pub use apply::Apply;
+pub use chain::{ChainFault, Fault, Verification};
 pub use credential::CredentialHash;
 pub use feed::Changes;
+pub use history::{Action, HistoryEntry, HistoryFilter, Sight, What, no_space};
 pub use keys::{Key, MasterKeys};
 pub use log::{
-    CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, ChainFault, Fault, LoggedCall,
-    Retention, Verification,
+    CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, LoggedCall, Retention,
 };
 pub use page::Page;
 pub use secrets::{SecretInfo, SecretOwnerId};

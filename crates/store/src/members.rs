@@ -2,9 +2,11 @@
 
 use haft_core::space::{Member, Role};
 use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
+use serde_json::{Value, json};
 
 use crate::db::{Tx, args};
 use crate::feed::identity;
+use crate::history::{Action, Note, What};
 use crate::page::Page;
 use crate::row::Row;
 use crate::{Store, failure};
@@ -24,6 +26,8 @@ fn member(row: &Row) -> Result<Member, CallError> {
 
 /// Whose personal space it is; null for one that is shared.
 const OWNER: &str = "SELECT personal_of FROM spaces WHERE id = $1";
+
+const NAME: &str = "SELECT name FROM users WHERE id = $1";
 
 const ROLE: &str = "SELECT role FROM members WHERE space_id = $1 AND user_id = $2";
 
@@ -65,16 +69,25 @@ impl Store {
         let Some(row) = change.tx.row(OWNER, args![space]).await? else {
             return Err(failure::not_found(&failure::SPACE, space));
         };
-        if change.tx.row("SELECT id FROM users WHERE id = $1", args![user]).await?.is_none() {
+        let Some(named) = change.tx.row(NAME, args![user]).await? else {
             return Err(failure::not_found(&failure::USER, user));
-        }
+        };
         if row.maybe_id::<UserId>(0)?.is_some_and(|owner| owner != user) {
             return Err(personal());
         }
         if role != Role::Admin {
             check_not_last_admin(&mut change.tx, space, user).await?;
         }
+        let before = self::role(&mut change.tx, space, user).await?;
+        if before == Some(role) {
+            return Ok(());
+        }
         put(&mut change.tx, space, user, role).await?;
+        let (action, details) = match before {
+            Some(before) => (Action::Updated, json!({"role": role, "before": before})),
+            None => (Action::Added, json!({"role": role})),
+        };
+        change.note_in(space, noted(user, named.text(0)?, action, details)).await?;
         change.commit().await
     }
 
@@ -87,10 +100,16 @@ impl Store {
             return Err(personal());
         }
         check_not_last_admin(&mut change.tx, space, user).await?;
+        let before = role(&mut change.tx, space, user).await?;
+        let Some(named) = change.tx.row(NAME, args![user]).await? else {
+            return Err(failure::not_found(&failure::MEMBER, user));
+        };
         let sql = "DELETE FROM members WHERE space_id = $1 AND user_id = $2";
         if change.tx.run(sql, args![space, user]).await? == 0 {
             return Err(failure::not_found(&failure::MEMBER, user));
         }
+        let details = json!({"before": before});
+        change.note_in(space, noted(user, named.text(0)?, Action::Removed, details)).await?;
         change.commit().await
     }
 }
@@ -106,6 +125,11 @@ pub(crate) async fn put(tx: &mut Tx, space: SpaceId, user: UserId, role: Role) -
         args![space, user, role.as_str()],
     );
     kept.await.map(drop)
+}
+
+/// What is put on record of somebody in a space.
+fn noted(user: UserId, name: String, action: Action, details: Value) -> Note {
+    Note { what: What::Member, action, id: user.to_string(), name, version: None, details }
 }
 
 fn personal() -> CallError {

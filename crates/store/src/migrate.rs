@@ -13,11 +13,10 @@ haft_core::templates! {
 
 /// Every step there has ever been, and what PostgreSQL needs besides. One that was released is never
 /// changed; a change is another step.
-const MIGRATIONS: [(u64, &str, &str); 1] = [(
-    1,
-    include_str!("../migrations/0001_first.sql"),
-    include_str!("../migrations/0001_first.postgres.sql"),
-)];
+const MIGRATIONS: [(u64, &str, &str); 2] = [
+    (1, include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0001_first.postgres.sql")),
+    (2, include_str!("../migrations/0002_history.sql"), ""),
+];
 
 /// So that two processes never do this at the same time. Any number nobody else uses.
 const POSTGRES_LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7420001)";

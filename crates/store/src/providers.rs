@@ -3,10 +3,12 @@
 use haft_core::id::ProviderId;
 use haft_core::provider::{Provider, ProviderSpec};
 use haft_core::{CallError, SpaceId};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::agents::by_id;
 use crate::db::{Tx, args};
+use crate::history::{Action, Note, What, changed};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
@@ -41,6 +43,7 @@ impl Store {
             args![id, space, &provider.spec.name, doc(&provider.spec)?, now],
         );
         added.await?;
+        change.note(noted(&provider, Action::Created, json!({}))).await?;
         change.commit().await?;
         Ok(provider)
     }
@@ -85,6 +88,7 @@ impl Store {
         let mut change = self.change(space).await?;
         let before = get(&mut change.tx, space, id).await?;
         failure::check_version(&before.spec.name, before.version, expected)?;
+        let details = json!({"changed": changed(&before.spec, &spec)});
         let after = Provider { spec, version: before.version + 1, updated_at: now(), ..before };
         check_name(&mut change.tx, &after).await?;
         let kept = change.tx.run(
@@ -93,6 +97,7 @@ impl Store {
             args![space, id, &after.spec.name, doc(&after.spec)?, after.version, after.updated_at],
         );
         kept.await?;
+        change.note(noted(&after, Action::Updated, details)).await?;
         change.commit().await?;
         Ok(after)
     }
@@ -109,8 +114,15 @@ impl Store {
             failure::check_version(&before.spec.name, before.version, expected)?;
         }
         change.tx.run("DELETE FROM providers WHERE space_id = $1 AND id = $2", args![space, id]).await?;
+        change.note(noted(&before, Action::Deleted, json!({}))).await?;
         change.commit().await
     }
+}
+
+/// What is put on record of a provider that was changed.
+fn noted(provider: &Provider, action: Action, details: Value) -> Note {
+    let (id, name) = (provider.id.to_string(), provider.spec.name.clone());
+    Note { what: What::Provider, action, id, name, version: Some(provider.version), details }
 }
 
 async fn get(tx: &mut Tx, space: SpaceId, id: ProviderId) -> Result<Provider, CallError> {

@@ -4,9 +4,12 @@ use haft_core::{CallError, Message, SpaceId, UserId, Violation};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::crypt::{self, Sealed};
-use crate::db::{Db, Tx, args};
+use crate::db::{Db, args};
+use crate::feed::Change;
+use crate::history::{Action, Note, What};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
@@ -35,6 +38,13 @@ pub enum SecretOwnerId {
 }
 
 impl SecretOwnerId {
+    fn what(self) -> What {
+        match self {
+            Self::Space => What::Secret,
+            Self::User(_) => What::OwnSecret,
+        }
+    }
+
     fn column(self) -> String {
         match self {
             Self::Space => String::new(),
@@ -63,10 +73,16 @@ fn info(row: &Row) -> Result<SecretInfo, CallError> {
     Ok(SecretInfo { name: row.text(0)?, owner: SecretOwnerId::read(row, 1)?, updated_at: row.time(2)? })
 }
 
-/// Keeps a value within a transaction; the same name again replaces it.
+/// What is put on record of a secret: that there is one of this name, and never what it is.
+fn noted(owner: SecretOwnerId, action: Action, name: &str) -> Note {
+    let (id, name) = (name.to_owned(), name.to_owned());
+    Note { what: owner.what(), action, id, name, version: None, details: json!({}) }
+}
+
+/// Keeps a value within a change; the same name again replaces it.
 pub(crate) async fn put(
     store: &Store,
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     (space, owner, name): (SpaceId, SecretOwnerId, &str),
     value: &SecretString,
     by: Option<UserId>,
@@ -76,16 +92,17 @@ pub(crate) async fn put(
         let message = Message::new(&TOO_LONG).with("most", LONGEST);
         return Err(CallError::invalid(vec![Violation::new("value", message)]));
     }
-    let owner = owner.column();
-    let sealed = crypt::seal(&store.keys().ring(), &[&space.to_string(), &owner, name], value)?;
-    let kept = tx.run(
+    let column = owner.column();
+    let sealed = crypt::seal(&store.keys().ring(), &[&space.to_string(), &column, name], value)?;
+    let kept = change.tx.run(
         "INSERT INTO secrets (space_id, owner, name, key_id, value, updated_at, updated_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (space_id, owner, name) DO UPDATE SET key_id = excluded.key_id,
              value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by",
-        args![space, owner, name, sealed.key_id, sealed.blob, now(), by],
+        args![space, column, name, sealed.key_id, sealed.blob, now(), by],
     );
-    kept.await.map(drop)
+    kept.await?;
+    change.note(noted(owner, Action::Set, name)).await
 }
 
 /// The ids of all keys that secrets are encrypted under.
@@ -105,7 +122,7 @@ impl Store {
         by: Option<UserId>,
     ) -> Result<(), CallError> {
         let mut change = self.change(space).await?;
-        put(self, &mut change.tx, (space, owner, name), value, by).await?;
+        put(self, &mut change, (space, owner, name), value, by).await?;
         change.commit().await
     }
 
@@ -120,6 +137,7 @@ impl Store {
         if change.tx.run(sql, args![space, owner.column(), name]).await? == 0 {
             return Err(failure::not_found(&failure::SECRET, name));
         }
+        change.note(noted(owner, Action::Deleted, name)).await?;
         change.commit().await
     }
 

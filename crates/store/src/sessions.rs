@@ -38,7 +38,7 @@ impl Store {
         if change.tx.run("DELETE FROM sessions WHERE hash = $1", args![hash.to_vec()]).await? == 0 {
             return Ok(());
         }
-        change.commit().await
+        change.commit_unnoted().await
     }
 
     /// Clears away sessions and login links that have ended, and says how many.

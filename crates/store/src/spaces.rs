@@ -2,10 +2,12 @@
 
 use haft_core::space::{Role, Space};
 use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::db::{Tx, args};
 use crate::feed::identity;
+use crate::history::{Action, Note, What};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::{Force, now};
@@ -50,6 +52,7 @@ impl Store {
         change.touches(space.id).await?;
         insert(&mut change.tx, &space, None).await?;
         members::put(&mut change.tx, space.id, creator, Role::Admin).await?;
+        change.note_in(space.id, noted(&space, Action::Created, json!({}))).await?;
         change.commit().await?;
         Ok(space)
     }
@@ -84,6 +87,7 @@ impl Store {
         let after = Space { name: name.to_owned(), version: before.version + 1, updated_at: now(), ..before };
         let sql = "UPDATE spaces SET name = $2, version = $3, updated_at = $4 WHERE id = $1";
         change.tx.run(sql, args![id, name, after.version, after.updated_at]).await?;
+        change.note(noted(&after, Action::Updated, json!({"changed": ["name"]}))).await?;
         change.commit().await?;
         Ok(after)
     }
@@ -111,8 +115,16 @@ impl Store {
         }
         // What is in it goes with it, by the foreign keys.
         change.tx.run("DELETE FROM spaces WHERE id = $1", args![id]).await?;
+        // Nobody can look into it any more, so it is told outside.
+        change.note_in(identity(), noted(&space, Action::Deleted, json!({}))).await?;
         change.commit().await
     }
+}
+
+/// What is put on record of a space that was changed.
+fn noted(space: &Space, action: Action, details: Value) -> Note {
+    let (id, name) = (space.id.to_string(), space.name.clone());
+    Note { what: What::Space, action, id, name, version: Some(space.version), details }
 }
 
 async fn get(tx: &mut Tx, id: SpaceId) -> Result<Space, CallError> {

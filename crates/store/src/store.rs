@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_core::{CallError, ErrorKind, Message};
+use haft_core::{CallError, ErrorKind, Message, UserId};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio::sync::{Semaphore, watch};
@@ -37,7 +37,11 @@ const HASHING_AT_ONCE: usize = 4;
 
 /// All that Haft keeps. Cheap to clone; clones share their connections.
 #[derive(Clone)]
-pub struct Store(Arc<Inner>);
+pub struct Store {
+    inner: Arc<Inner>,
+    /// For whom changes are made; nobody when the program makes them by itself.
+    actor: Option<UserId>,
+}
 
 struct Inner {
     db: Db,
@@ -65,7 +69,14 @@ impl Store {
             listening.spawn(postgres::listen(db.pool.clone(), changed.clone()));
         }
         let hashing = Semaphore::new(HASHING_AT_ONCE);
-        Ok(Self(Arc::new(Inner { db, keys, changed, hashing, _listening: listening })))
+        let inner = Arc::new(Inner { db, keys, changed, hashing, _listening: listening });
+        Ok(Self { inner, actor: None })
+    }
+
+    /// The same store in the hands of somebody: what is changed through it is on record as theirs.
+    #[must_use]
+    pub fn acting_for(&self, user: Option<UserId>) -> Self {
+        Self { inner: self.inner.clone(), actor: user }
     }
 
     /// Whether the database answers.
@@ -75,31 +86,35 @@ impl Store {
 
     /// Lets go of the connections; whatever is asked afterwards is `Unavailable`.
     pub async fn close(&self) {
-        self.0.db.close().await;
+        self.inner.db.close().await;
     }
 
     /// Copies a SQLite database as it is at this moment into a new file.
     pub async fn vacuum_into(&self, path: &Path) -> Result<(), CallError> {
-        match &self.0.db {
+        match &self.inner.db {
             Db::Sqlite(db) => db.vacuum_into(path).await,
             Db::Postgres(_) => Err(CallError::new(ErrorKind::BadRequest, Message::new(&ONLY_SQLITE))),
         }
     }
 
+    pub(crate) fn actor(&self) -> Option<UserId> {
+        self.actor
+    }
+
     pub(crate) fn db(&self) -> &Db {
-        &self.0.db
+        &self.inner.db
     }
 
     pub(crate) fn keys(&self) -> &MasterKeys {
-        &self.0.keys
+        &self.inner.keys
     }
 
     pub(crate) fn known_revision(&self) -> &watch::Sender<u64> {
-        &self.0.changed
+        &self.inner.changed
     }
 
     pub(crate) fn hashing(&self) -> &Semaphore {
-        &self.0.hashing
+        &self.inner.hashing
     }
 }
 

@@ -7,11 +7,13 @@ use haft_core::user::{Identity, Scope, Token};
 use haft_core::{CallError, SpaceId, UserId};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::credential::{self, CredentialHash};
 use crate::db::args;
 use crate::feed::identity;
+use crate::history::{Action, Note, What};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
@@ -42,6 +44,15 @@ fn token(row: &Row) -> Result<Token, CallError> {
 
 fn found(row: &Row) -> Result<Identity, CallError> {
     Ok(Identity { token: token(row)?, user: user(row, 9)?, role: row.word(14)? })
+}
+
+const BY_ID: &str = "SELECT id, user_id, space_id, name, prefix, scope, created_at, expires_at, last_used_at
+                     FROM tokens WHERE space_id = $1 AND id = $2";
+
+/// What is put on record of a token: whose it is, and nothing of its value.
+fn noted(token: &Token, action: Action, details: Value) -> Note {
+    let (id, name) = (token.id.to_string(), token.name.clone());
+    Note { what: What::Token, action, id, name, version: None, details }
 }
 
 impl Store {
@@ -125,6 +136,8 @@ impl Store {
             ],
         );
         added.await?;
+        let details = json!({"userId": user, "scope": scope, "expiresAt": expires});
+        change.note_in(space, noted(&token, Action::Created, details)).await?;
         change.commit().await?;
         Ok(token)
     }
@@ -143,12 +156,7 @@ impl Store {
     }
 
     pub async fn get_token(&self, space: SpaceId, id: TokenId) -> Result<Option<Token>, CallError> {
-        let row = self.db().row(
-            "SELECT id, user_id, space_id, name, prefix, scope, created_at, expires_at, last_used_at
-             FROM tokens WHERE space_id = $1 AND id = $2",
-            args![space, id],
-        );
-        row.await?.map(|row| token(&row)).transpose()
+        self.db().row(BY_ID, args![space, id]).await?.map(|row| token(&row)).transpose()
     }
 
     /// The tokens of one user in a space.
@@ -171,10 +179,12 @@ impl Store {
 
     pub async fn delete_token(&self, space: SpaceId, id: TokenId) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
+        let row = change.tx.row(BY_ID, args![space, id]).await?;
+        let before = token(&row.ok_or_else(|| failure::not_found(&failure::TOKEN, id))?)?;
         let sql = "DELETE FROM tokens WHERE space_id = $1 AND id = $2";
-        if change.tx.run(sql, args![space, id]).await? == 0 {
-            return Err(failure::not_found(&failure::TOKEN, id));
-        }
+        change.tx.run(sql, args![space, id]).await?;
+        let details = json!({"userId": before.user_id});
+        change.note_in(space, noted(&before, Action::Revoked, details)).await?;
         change.commit().await
     }
 

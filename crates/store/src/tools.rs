@@ -3,10 +3,11 @@
 use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolId, ToolName, ToolSpec, ToolVersion, UserId};
 use jiff::Timestamp;
 use secrecy::SecretString;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::db::{Tx, args};
 use crate::feed::Change;
+use crate::history::{Action, Note, What};
 use crate::row::Row;
 use crate::store::Force;
 use crate::versions::{NewVersion, VersionState};
@@ -158,6 +159,9 @@ impl Store {
         with: &[(String, SecretString)],
         by: Option<UserId>,
     ) -> Result<Vec<ToolVersion>, CallError> {
+        if tools.is_empty() && with.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut change = self.change(space).await?;
         let kept = put_all(self, &mut change, space, tools, with, by).await?;
         change.commit().await?;
@@ -173,7 +177,7 @@ impl Store {
         force: Force,
     ) -> Result<(), CallError> {
         let mut change = self.change(space).await?;
-        remove(&mut change.tx, space, id, expected, force).await?;
+        remove(&mut change, space, id, expected, force).await?;
         change.commit().await
     }
 }
@@ -188,7 +192,7 @@ pub(crate) async fn put_all(
     by: Option<UserId>,
 ) -> Result<Vec<ToolVersion>, CallError> {
     for (name, value) in with {
-        secrets::put(store, &mut change.tx, (space, SecretOwnerId::Space, name), value, by).await?;
+        secrets::put(store, change, (space, SecretOwnerId::Space, name), value, by).await?;
     }
     let mut kept = Vec::with_capacity(tools.len());
     for PutTool { version, expected, state, note } in tools {
@@ -202,28 +206,42 @@ pub(crate) async fn put_all(
                 known
             }
         };
+        let before = versions::definition(&mut change.tx, space, &version.id, known.current()).await?;
         let new = NewVersion { spec: version.spec, state, note, made: version.updated_at, by };
-        kept.push(versions::append(change, space, &version.id, &known, new).await?);
+        let tool = versions::append(change, space, &version.id, &known, new).await?;
+        let mut details = versions::details(before.as_ref(), &tool.spec);
+        if state == VersionState::Held {
+            details["held"] = true.into();
+        }
+        let action = if known.latest == 0 { Action::Created } else { Action::Updated };
+        change.note(noted(&tool, action, details)).await?;
+        kept.push(tool);
     }
     Ok(kept)
 }
 
-/// Deletes a tool within a transaction.
+/// What is put on record of a tool that was changed.
+pub(crate) fn noted(tool: &ToolVersion, action: Action, details: Value) -> Note {
+    let (id, name) = (tool.id.to_string(), tool.spec.name.to_string());
+    Note { what: What::Tool, action, id, name, version: Some(tool.version), details }
+}
+
+/// Deletes a tool within a change.
 pub(crate) async fn remove(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     space: SpaceId,
     id: &ToolId,
     expected: Option<u64>,
     force: Force,
 ) -> Result<(), CallError> {
-    let known = must_know(tx, space, id).await?;
+    let known = must_know(&mut change.tx, space, id).await?;
     if let Some(expected) = expected {
         failure::check_version(&known.name, known.current(), expected)?;
     }
     match force {
-        Force::Yes => agents::unbind(tx, space, id).await?,
+        Force::Yes => agents::unbind(change, space, id).await?,
         Force::No => {
-            let agents = agents::names_binding(tx, space, id).await?;
+            let agents = agents::names_binding(&mut change.tx, space, id).await?;
             if !agents.is_empty() {
                 let message =
                     Message::new(&BOUND).with("name", &known.name).with("agents", agents.join(", "));
@@ -232,7 +250,10 @@ pub(crate) async fn remove(
             }
         }
     }
-    tx.run("DELETE FROM tools WHERE space_id = $1 AND id = $2", args![space, id]).await.map(drop)
+    let version = Some(known.current());
+    change.tx.run("DELETE FROM tools WHERE space_id = $1 AND id = $2", args![space, id]).await?;
+    let (what, action, details) = (What::Tool, Action::Deleted, json!({}));
+    change.note(Note { what, action, id: id.to_string(), name: known.name, version, details }).await
 }
 
 pub(crate) async fn known(tx: &mut Tx, space: SpaceId, id: &ToolId) -> Result<Option<Known>, CallError> {

@@ -4,10 +4,12 @@ use haft_core::space::{Role, Space};
 use haft_core::user::User;
 use haft_core::{CallError, SpaceId, UserId};
 use secrecy::SecretString;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::db::args;
+use crate::db::{Tx, args};
 use crate::feed::identity;
+use crate::history::{Action, Note, What, changed};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
@@ -23,6 +25,8 @@ pub(crate) fn user(row: &Row, first: usize) -> Result<User, CallError> {
         created_at: row.time(first + 4)?,
     })
 }
+
+const BY_ID: &str = "SELECT id, name, is_admin, is_active, created_at FROM users WHERE id = $1";
 
 impl Store {
     /// Makes a user, and a personal space with the user as its admin.
@@ -69,13 +73,14 @@ impl Store {
         }
         spaces::insert(&mut change.tx, &space, Some(user.id)).await?;
         members::put(&mut change.tx, space.id, user.id, Role::Admin).await?;
+        let details = json!({"isAdmin": is_admin, "spaceId": space.id});
+        change.note(noted(&user, Action::Created, details)).await?;
         change.commit().await?;
         Ok((user, space))
     }
 
     pub async fn get_user(&self, id: UserId) -> Result<Option<User>, CallError> {
-        let sql = "SELECT id, name, is_admin, is_active, created_at FROM users WHERE id = $1";
-        self.db().row(sql, args![id]).await?.map(|row| user(&row, 0)).transpose()
+        self.db().row(BY_ID, args![id]).await?.map(|row| user(&row, 0)).transpose()
     }
 
     pub async fn find_user_by_name(&self, name: &str) -> Result<Option<User>, CallError> {
@@ -123,9 +128,7 @@ impl Store {
     pub async fn set_password(&self, id: UserId, password: &SecretString) -> Result<(), CallError> {
         let hash = self.hash_password(password).await?;
         let mut change = self.change(identity()).await?;
-        if change.tx.row("SELECT id FROM users WHERE id = $1", args![id]).await?.is_none() {
-            return Err(failure::not_found(&failure::USER, id));
-        }
+        let user = known(&mut change.tx, id).await?;
         let kept = change.tx.run(
             "INSERT INTO passwords (user_id, hash) VALUES ($1, $2)
              ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash",
@@ -133,6 +136,7 @@ impl Store {
         );
         kept.await?;
         change.tx.run("DELETE FROM sessions WHERE user_id = $1", args![id]).await?;
+        change.note(noted(&user, Action::PasswordSet, json!({}))).await?;
         change.commit().await
     }
 
@@ -162,10 +166,27 @@ impl Store {
         is_admin: bool,
     ) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
-        let sql = "UPDATE users SET is_active = $2, is_admin = $3 WHERE id = $1";
-        if change.tx.run(sql, args![id, is_active, is_admin]).await? == 0 {
-            return Err(failure::not_found(&failure::USER, id));
+        let before = known(&mut change.tx, id).await?;
+        let after = User { is_active, is_admin, ..before.clone() };
+        let changed = changed(&before, &after);
+        if changed.is_empty() {
+            return Ok(());
         }
+        let sql = "UPDATE users SET is_active = $2, is_admin = $3 WHERE id = $1";
+        change.tx.run(sql, args![id, is_active, is_admin]).await?;
+        let details = json!({"changed": changed, "isActive": is_active, "isAdmin": is_admin});
+        change.note(noted(&after, Action::Updated, details)).await?;
         change.commit().await
     }
+}
+
+async fn known(tx: &mut Tx, id: UserId) -> Result<User, CallError> {
+    let row = tx.row(BY_ID, args![id]).await?;
+    user(&row.ok_or_else(|| failure::not_found(&failure::USER, id))?, 0)
+}
+
+/// What is put on record of a user who was changed. Users belong to no space.
+fn noted(user: &User, action: Action, details: Value) -> Note {
+    let (id, name) = (user.id.to_string(), user.name.clone());
+    Note { what: What::User, action, id, name, version: None, details }
 }

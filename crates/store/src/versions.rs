@@ -3,12 +3,14 @@
 use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolId, ToolSpec, ToolVersion, UserId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::db::{Tx, args};
 use crate::feed::Change;
+use crate::history::{Action, changed};
 use crate::row::Row;
 use crate::store::now;
-use crate::tools::{self, Known, tool_version};
+use crate::tools::{self, Known, noted, tool_version};
 use crate::{Store, failure};
 
 haft_core::templates! {
@@ -121,8 +123,14 @@ impl Store {
             args![space, id, spec.name.as_str(), version, now(), change.revision],
         );
         moved.await?;
+        let before = match known.live {
+            Some(live) => definition(&mut change.tx, space, id, live).await?,
+            None => None,
+        };
+        let tool = known.version(space, id, version, spec, made);
+        change.note(noted(&tool, Action::Approved, details(before.as_ref(), &tool.spec))).await?;
         change.commit().await?;
-        Ok(known.version(space, id, version, spec, made))
+        Ok(tool)
     }
 
     /// Makes an earlier version the next one.
@@ -144,10 +152,22 @@ impl Store {
             // Rolling back is no way around an approval.
             VersionState::Held => return Err(refused(&HELD, to)),
         }
+        let before = definition(&mut change.tx, space, id, known.current()).await?;
         let new = NewVersion { spec, state, note: note.to_owned(), made: now(), by };
         let tool = append(&mut change, space, id, &known, new).await?;
+        let mut details = details(before.as_ref(), &tool.spec);
+        details["backTo"] = to.into();
+        change.note(noted(&tool, Action::RolledBack, details)).await?;
         change.commit().await?;
         Ok(tool)
+    }
+}
+
+/// What is told of a version that takes the place of another: the names of the fields that changed.
+pub(crate) fn details(before: Option<&ToolSpec>, after: &ToolSpec) -> Value {
+    match before {
+        Some(before) => json!({"changed": changed(before, after)}),
+        None => json!({}),
     }
 }
 
@@ -185,6 +205,20 @@ pub(crate) async fn append(
         }
     }
     Ok(known.version(space, id, number, new.spec, new.made))
+}
+
+/// What a version says. Nothing where there is none, or none that can be read: that one may be replaced too.
+pub(crate) async fn definition(
+    tx: &mut Tx,
+    space: SpaceId,
+    id: &ToolId,
+    version: u64,
+) -> Result<Option<ToolSpec>, CallError> {
+    let row = tx.row(
+        "SELECT spec FROM tool_versions WHERE space_id = $1 AND tool_id = $2 AND version = $3",
+        args![space, id, version],
+    );
+    Ok(row.await?.and_then(|row| row.json(0).ok()))
 }
 
 async fn kept(

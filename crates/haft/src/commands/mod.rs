@@ -3,6 +3,7 @@
 pub(crate) mod admin;
 pub(crate) mod agents;
 pub(crate) mod apply;
+pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod completions;
 mod diff;

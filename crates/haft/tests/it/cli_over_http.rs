@@ -286,7 +286,9 @@ async fn what_only_a_server_keeps_needs_one() {
     ] {
         refused(&run(HAFT, arguments, &[], "").await, 1, "there is no server to ask: run haft login URL");
     }
-    for command in ["login", "tools", "agents", "secrets", "export", "apply", "spaces", "tokens", "users"] {
+    for command in
+        ["login", "tools", "agents", "secrets", "export", "apply", "spaces", "tokens", "users", "audit"]
+    {
         let help = worked(run(HAFT, &[command, "--help"], &[], "").await);
         assert!(help.stdout.contains("Examples:"), "{command} teaches nothing: {}", help.stdout);
     }

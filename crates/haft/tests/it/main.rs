@@ -8,9 +8,11 @@
 
 mod agent_changes;
 mod agents;
+mod audit;
 mod bindings;
 mod builtins;
 mod canary;
+mod changes;
 mod cli_files;
 mod cli_login;
 mod cli_over_http;

@@ -9,6 +9,7 @@ mod locked;
 mod paused;
 mod restarted;
 mod shared;
+mod tampered;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -101,6 +102,17 @@ pub(crate) fn python(script: &str, arguments: &[&Path]) -> Option<String> {
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).expect("text"))
+}
+
+/// Runs a statement past a server that has ended, or says that it cannot be run here.
+fn statement(place: &Place, settings: &Settings, file: &str, sql: &str) -> Option<()> {
+    if place.is_postgres() {
+        database::psql(settings.get("HAFT_DATABASE_URL"), sql);
+        return Some(());
+    }
+    let script =
+        format!("import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute({sql:?}); c.commit()");
+    python(&script, &[&place.directory.join(file)]).map(drop)
 }
 
 /// Waits until something is so.
@@ -250,15 +262,7 @@ async fn a_newer_schema_is_refused_and_left_as_it_is() {
     let (server, api) = settings.start().await;
     assert_eq!(api.post("/api/tools", &mock("kept", &json!(1))).await.status, 201);
     server.kill().await;
-    let sql = |sql: &str| -> Option<()> {
-        if place.is_postgres() {
-            database::psql(settings.get("HAFT_DATABASE_URL"), sql);
-            return Some(());
-        }
-        let script =
-            format!("import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute({sql:?}); c.commit()");
-        python(&script, &[&place.directory.join("haft.db")]).map(drop)
-    };
+    let sql = |sql: &str| statement(&place, &settings, "haft.db", sql);
     let Some(()) = sql("INSERT INTO schema_version (version) VALUES (999)") else { return };
     let refused = settings.haft(&["serve", "--addr", "127.0.0.1:0"], "").await;
     assert_eq!(refused.code, 1, "{}", refused.stderr);

@@ -1,6 +1,8 @@
 //! The routes, one file per noun or verb. Wire types stand beside their handler.
 
 pub(crate) mod agents;
+pub(crate) mod audit;
+pub(crate) mod changes;
 pub(crate) mod docs;
 pub(crate) mod execute;
 pub(crate) mod health;

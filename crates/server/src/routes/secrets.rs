@@ -135,7 +135,7 @@ async fn put(
         return Err(CallError::invalid(vec![Violation::new("value", Message::new(&EMPTY))]).into());
     }
     let (space, of, by) = (visitor.space, owner.of(&visitor), Some(visitor.user.id));
-    state.store.put_secret(space, of, &name, &value, by).await?;
+    state.store_for(&visitor).put_secret(space, of, &name, &value, by).await?;
     state.secrets.forget(space);
     let kept = SecretInfo { name, owner: of, updated_at: haft_engine::now() };
     Ok(envelope::success(StatusCode::OK, Shown::from(kept)))
@@ -153,7 +153,7 @@ async fn remove(
         let message = Message::new(&NO_SUCH_SECRET).with("name", &name);
         return Err(CallError::new(ErrorKind::NotFound, message).detail("what", "secret").into());
     };
-    state.store.delete_secret(space, of, &name).await?;
+    state.store_for(&visitor).delete_secret(space, of, &name).await?;
     state.secrets.forget(space);
     Ok(envelope::success(StatusCode::OK, Shown::from(info)))
 }

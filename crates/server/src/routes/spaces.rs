@@ -120,7 +120,7 @@ async fn create(
         let space = Space { id, name, is_personal: false, version: 1, created_at: now, updated_at: now };
         return Ok(envelope::success(StatusCode::OK, Shown { space, role: Role::Admin }));
     }
-    let space = state.store.create_space(&name, visitor.user.id).await?;
+    let space = state.store_for(&visitor).create_space(&name, visitor.user.id).await?;
     Ok(shown(StatusCode::CREATED, space, Role::Admin))
 }
 
@@ -168,7 +168,7 @@ async fn rename(
         let space = Space { name, version: space.version + 1, updated_at: now(), ..space };
         return Ok(envelope::success(StatusCode::OK, Shown { space, role }));
     }
-    let space = state.store.rename_space(space.id, &name, expected).await?;
+    let space = state.store_for(&visitor).rename_space(space.id, &name, expected).await?;
     Ok(shown(StatusCode::OK, space, role))
 }
 
@@ -185,7 +185,7 @@ async fn remove(
         check_version(&space.name, space.version, expected)?;
     }
     let force = if forced.force { Force::Yes } else { Force::No };
-    state.store.delete_space(space.id, force).await?;
+    state.store_for(&visitor).delete_space(space.id, force).await?;
     state.visitors.forget();
     Ok(envelope::success(StatusCode::OK, Shown { space, role }))
 }
@@ -211,7 +211,7 @@ async fn put_member(
     let (space, role) = find(&state, &visitor, &id).await?;
     check_admin(&visitor, role)?;
     let user = find_user(&state, &user).await?;
-    state.store.put_member(space.id, user.id, given).await?;
+    state.store_for(&visitor).put_member(space.id, user.id, given).await?;
     state.visitors.forget();
     Ok(envelope::success(StatusCode::OK, Member { user_id: user.id, name: user.name, role: given }))
 }
@@ -231,7 +231,7 @@ async fn remove_member(
     let Some(role) = state.store.role_of(space.id, user.id).await? else {
         return Err(no_such_user(&named).into());
     };
-    state.store.remove_member(space.id, user.id).await?;
+    state.store_for(&visitor).remove_member(space.id, user.id).await?;
     state.visitors.forget();
     Ok(envelope::success(StatusCode::OK, Member { user_id: user.id, name: user.name, role }))
 }

@@ -104,7 +104,7 @@ async fn create(
         return Err(CallError::new(ErrorKind::NotFound, message).detail("what", "space").into());
     }
     let (token, value): (Token, SecretString) =
-        state.store.create_token(space, visitor.user.id, &name, scope, expires_at).await?;
+        state.store_for(&visitor).create_token(space, visitor.user.id, &name, scope, expires_at).await?;
     let created = Created { of: &token, token: value.expose_secret() };
     Ok(envelope::success(StatusCode::CREATED, created))
 }
@@ -136,7 +136,7 @@ async fn remove(
         is_itself || (is_own && visitor.may_act_for_itself()) || visitor.may(Needs::SpaceAdmin)
     };
     let found = found.filter(is_allowed).ok_or_else(not_found)?;
-    state.store.delete_token(visitor.space, token).await?;
+    state.store_for(&visitor).delete_token(visitor.space, token).await?;
     state.visitors.forget();
     Ok(envelope::success(StatusCode::OK, found))
 }

@@ -61,9 +61,13 @@ struct UserPatch {
     is_admin: Option<bool>,
 }
 
-async fn create(State(state): State<AppState>, JsonBody(body): JsonBody) -> Result<Response, Failure> {
+async fn create(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
     let NewUser { name, password, is_admin } = read(body)?;
-    let (user, _) = state.store.create_user(&name, password.as_ref(), is_admin).await?;
+    let (user, _) = state.store_for(&visitor).create_user(&name, password.as_ref(), is_admin).await?;
     Ok(envelope::success(StatusCode::CREATED, user))
 }
 
@@ -95,11 +99,11 @@ async fn change(
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_YOURSELF)).into());
     }
     if let Some(password) = &password {
-        state.store.set_password(id, password).await?;
+        state.store_for(&visitor).set_password(id, password).await?;
     }
     if is_active.is_some() || is_admin.is_some() {
         let (is_active, is_admin) = (is_active.unwrap_or(user.is_active), is_admin.unwrap_or(user.is_admin));
-        state.store.set_user_rights(id, is_active, is_admin).await?;
+        state.store_for(&visitor).set_user_rights(id, is_active, is_admin).await?;
     }
     state.visitors.forget();
     let user = state.store.get_user(id).await?;

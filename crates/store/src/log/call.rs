@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::chain::Link;
+use crate::chain::Link;
 use crate::db::Arg;
 use crate::failure;
 use crate::row::Row;

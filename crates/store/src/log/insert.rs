@@ -7,7 +7,8 @@ use haft_core::{CallError, ErrorKind};
 use uuid::Uuid;
 
 use super::call::{BODY_COLUMNS, COLUMNS, LoggedCall, body_args, row_args, uuid};
-use super::{CallLog, chain, words};
+use super::chain::{self, CHAIN};
+use super::{CallLog, words};
 use crate::db::{Arg, Tx};
 
 /// A statement takes so many rows, the largest first; each size is prepared once.
@@ -45,7 +46,7 @@ impl CallLog {
             return Ok(());
         }
         let mut tx = self.db().begin().await?;
-        let mut last = chain::extend(&mut tx, calls.len()).await?;
+        let mut last = CHAIN.hold(&mut tx).await?;
         let names = self.names().new_among(calls);
         for (space, tool, name) in &names {
             let sql = "INSERT INTO tool_call_names (space_id, tool_id, tool_name) VALUES ($1, $2, $3)
@@ -78,7 +79,7 @@ impl CallLog {
                 }
             }
         }
-        chain::end(&mut tx, &last.link).await?;
+        CHAIN.end(&mut tx, last).await?;
         tx.commit().await?;
         self.names().learn(names);
         Ok(())

@@ -20,7 +20,6 @@ use haft_core::CallError;
 use jiff::Timestamp;
 
 pub use self::call::{CallBodies, CallFailure, CallRow, CallStatus, LoggedCall};
-pub use self::chain::{ChainFault, Fault, Verification};
 pub use self::find::CallFilter;
 pub(crate) use self::find::TEMPLATES;
 pub use self::retention::Retention;

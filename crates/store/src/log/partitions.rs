@@ -11,8 +11,9 @@ use jiff::tz::Offset;
 use sqlx::AssertSqlSafe;
 
 use super::call::uuid;
-use super::chain::{self, Place};
+use super::chain::CHAIN;
 use super::id::lowest;
+use crate::chain::{Place, read_link};
 use crate::db::{Arg, Db, Tx, args};
 use crate::failure;
 
@@ -99,12 +100,12 @@ async fn drop_day(db: &Db, name: &str) -> Result<(), CallError> {
     let mut tx = db.begin().await?;
     tx.script(LOCK).await?;
     // Held before any table is, as it is when rows are written.
-    chain::extend(&mut tx, 0).await?;
+    CHAIN.hold(&mut tx).await?;
     let sql = format!("SELECT seq, chain FROM {ROWS}_{name} ORDER BY seq DESC LIMIT 1");
     let last = tx.row(AssertSqlSafe(sql), args![]).await?;
     if let Some(row) = last {
-        let last = Place { seq: row.int(0)?, link: chain::read_link(row.bytes(1)?)? };
-        chain::move_anchor(&mut tx, last).await?;
+        let last = Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
+        CHAIN.move_anchor(&mut tx, last).await?;
     }
     tx.script(AssertSqlSafe(format!("DROP TABLE {ROWS}_{name}, {BODIES}_{name}"))).await?;
     tx.commit().await
@@ -118,12 +119,12 @@ async fn prune_rest(db: &Db, oldest: Timestamp) -> Result<bool, CallError> {
         return Ok(false);
     }
     let mut tx: Tx = db.begin().await?;
-    chain::extend(&mut tx, 0).await?;
+    CHAIN.hold(&mut tx).await?;
     let Some(row) = tx.row(sql, old()).await? else { return Ok(false) };
-    let last = Place { seq: row.int(0)?, link: chain::read_link(row.bytes(1)?)? };
+    let last = Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
     tx.run("DELETE FROM tool_call_bodies_rest WHERE id < $1", old()).await?;
     tx.run("DELETE FROM tool_call_log_rest WHERE id < $1", old()).await?;
-    chain::move_anchor(&mut tx, last).await?;
+    CHAIN.move_anchor(&mut tx, last).await?;
     tx.commit().await?;
     Ok(true)
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use haft_core::CallError;
 use jiff::Timestamp;
 
-use super::chain::{self, Place};
+use super::chain::CHAIN;
 use super::{CallLog, partitions};
+use crate::chain::{Place, read_link};
 use crate::db::{Arg, Db, args};
 use crate::failure;
 
@@ -70,7 +71,7 @@ impl CallLog {
             if !goes(row.time(2)?) {
                 break;
             }
-            last = Some(Place { seq: row.int(0)?, link: chain::read_link(row.bytes(1)?)? });
+            last = Some(Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? });
         }
         let Some(last) = last else { return Ok(false) };
         for sql in [
@@ -80,7 +81,7 @@ impl CallLog {
         ] {
             tx.run(sql, vec![Arg::Int(Some(last.seq))]).await?;
         }
-        chain::move_anchor(&mut tx, last).await?;
+        CHAIN.move_anchor(&mut tx, last).await?;
         tx.commit().await?;
         Ok(true)
     }

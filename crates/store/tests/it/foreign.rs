@@ -3,7 +3,7 @@
 use haft_core::agent::AgentSpec;
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
-use haft_store::{AgentFilter, Force, SecretOwnerId, VersionState};
+use haft_store::{AgentFilter, Force, HistoryFilter, SecretOwnerId, VersionState};
 use secrecy::SecretString;
 
 use crate::support::{all, both, next, provider, put_tool, user};
@@ -98,6 +98,12 @@ async fn a_foreign_space_sees_nothing() {
             ("delete_provider", {
                 seen(store.delete_provider(away.id, provider_of.id, None).await, |()| false)
             }),
+            ("history", {
+                let listed = store.history(away.id, &HistoryFilter::default(), &all()).await;
+                seen(listed, |(entries, _)| entries.is_empty())
+            }),
+            ("history_since", seen(store.history_since(away.id, 0, 10).await, Vec::is_empty)),
+            ("last_history", seen(store.last_history(away.id).await, |last| *last == 0)),
         ];
         for (method, saw_something) in rows {
             assert!(!saw_something, "{method} reaches into another space");

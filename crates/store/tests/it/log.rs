@@ -128,7 +128,7 @@ async fn a_batch_that_is_written_again_is_not_doubled() {
         let expected: Vec<String> = (0..62).rev().map(|number| format!("call_{number}")).collect();
         assert_eq!(ids, expected);
         let verification = log.verify().await.expect("verified");
-        assert_eq!((verification.calls, verification.fault), (62, None));
+        assert_eq!((verification.checked, verification.fault), (62, None));
     })
     .await;
 }
@@ -152,7 +152,7 @@ async fn processes_write_one_chain() {
         let log = place.open_log().await;
         log.insert(&calls(space, now, 100..101)).await.expect("goes on after a start");
         let verification = log.verify().await.expect("verified");
-        assert_eq!((verification.calls, verification.fault), (101, None));
+        assert_eq!((verification.checked, verification.fault), (101, None));
     })
     .await;
 }

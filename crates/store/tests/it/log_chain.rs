@@ -19,11 +19,11 @@ async fn after(place: &Place, sql: &str) -> Option<(u64, u64, Fault)> {
     written.push(failed(call(space, today(), 9), ErrorKind::Server, "down"));
     log.insert(&written).await.expect("written");
     let whole = log.verify().await.expect("verified");
-    assert_eq!((whole.calls, whole.unchecked, &whole.fault), (10, 0, &None));
+    assert_eq!((whole.checked, whole.unchecked, &whole.fault), (10, 0, &None));
     assert_eq!(whole.head.len(), 64);
     place.raw_log(sql).await;
     let verification = log.verify().await.expect("verified");
-    verification.fault.map(|found| (verification.calls, found.place, found.fault))
+    verification.fault.map(|found| (verification.checked, found.place, found.fault))
 }
 
 #[tokio::test]

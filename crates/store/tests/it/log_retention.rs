@@ -13,7 +13,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 async fn check_chain(log: &CallLog, calls: u64) {
     let verification = log.verify().await.expect("verified");
-    assert_eq!((verification.calls, verification.fault), (calls, None));
+    assert_eq!((verification.checked, verification.fault), (calls, None));
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn the_oldest_go_when_there_is_too_much() {
         log.maintain(Retention { bytes: 1_500_000, ..Retention::default() }).await.expect("tidied");
         let verification = log.verify().await.expect("verified");
         assert_eq!(verification.fault, None);
-        assert!((100..1100).contains(&verification.calls), "{verification:?}");
+        assert!((100..1100).contains(&verification.checked), "{verification:?}");
         assert_eq!(log.get(space, "call_0").await.expect("an answer"), None);
         assert_eq!(log.get(space, "call_1099").await.expect("an answer"), new.last().cloned());
     })

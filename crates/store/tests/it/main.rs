@@ -4,6 +4,8 @@
 mod agents;
 mod feed;
 mod foreign;
+mod history;
+mod history_chain;
 mod identity;
 mod log;
 mod log_chain;

@@ -135,11 +135,15 @@ pub(super) fn table() -> Vec<Row> {
 }
 
 fn of_tools() -> Vec<Row> {
-    use Needs::{Call, Edit, Read};
+    use Needs::{Call, Edit, Operator, Read};
     let version = || Case::new(200).body(json!({"version": 1}));
+    let of_server = Case::new(200).query("?of=server").needs(Operator);
     vec![
         // First, since what outsiders try later is on record as their own.
         row("GET /api/tool-calls", Read, [Case::new(200)]),
+        // First, since what outsiders do later is on record as their own.
+        row("GET /api/changes", Read, [Case::new(200), of_server]),
+        get("GET /api/audit/verify", Operator),
         row("POST /api/tools", Edit, [Case::new(201).body(tool())]),
         get("GET /api/tools", Read),
         get("GET /api/tools/{id}", Read),

@@ -81,7 +81,7 @@ async fn add(
         check_version(&before.spec.name, before.version, expected)?;
         return Ok(response);
     }
-    let agent = save(&state, before, spec, expected).await?;
+    let agent = save((&state, &visitor), before, spec, expected).await?;
     Ok(tagged(response, agent.version))
 }
 
@@ -106,7 +106,7 @@ async fn change(
         check_version(&before.spec.name, before.version, expected)?;
         return Ok(envelope::success(StatusCode::OK, changed.first()));
     }
-    let agent = save(&state, before, spec, expected).await?;
+    let agent = save((&state, &visitor), before, spec, expected).await?;
     Ok(tagged(envelope::success(StatusCode::OK, changed.first()), agent.version))
 }
 
@@ -123,7 +123,7 @@ async fn remove(
     let removed = binder.stored(&tool).cloned().ok_or_else(|| not_bound(&before, &tool))?;
     let mut spec = before.spec.clone();
     spec.bindings.retain(|binding| binding.tool_id != removed.tool_id);
-    let agent = save(&state, before, spec, expected).await?;
+    let agent = save((&state, &visitor), before, spec, expected).await?;
     Ok(tagged(envelope::success(StatusCode::OK, removed), agent.version))
 }
 

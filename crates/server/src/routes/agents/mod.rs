@@ -143,7 +143,7 @@ async fn create(
         };
         return Ok(envelope::success(StatusCode::OK, Shown::from(&agent)));
     }
-    let agent = state.store.create_agent(space, owner, spec).await?;
+    let agent = state.store_for(&visitor).create_agent(space, owner, spec).await?;
     Ok(tagged(envelope::success(StatusCode::CREATED, Shown::from(&agent)), agent.version))
 }
 
@@ -192,7 +192,8 @@ async fn remove(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let agent = find(&state, visitor.space, &id).await?;
-    state.store.delete_agent(visitor.space, agent.id, if_match(&headers)?).await?;
+    let expected = if_match(&headers)?;
+    state.store_for(&visitor).delete_agent(visitor.space, agent.id, expected).await?;
     Ok(envelope::success(StatusCode::OK, Shown::from(&agent)))
 }
 
@@ -216,16 +217,21 @@ async fn put(
         };
         return Ok(envelope::success(StatusCode::OK, Shown::from(&agent)));
     }
-    let agent = save(state, before, spec, expected).await?;
+    let agent = save((state, visitor), before, spec, expected).await?;
     Ok(tagged(envelope::success(StatusCode::OK, Shown::from(&agent)), agent.version))
 }
 
 /// Keeps an agent that changed, bindings included; the same again makes no version.
-async fn save(state: &AppState, before: Agent, spec: AgentSpec, expected: u64) -> Result<Agent, CallError> {
+async fn save(
+    (state, visitor): (&AppState, &Visitor),
+    before: Agent,
+    spec: AgentSpec,
+    expected: u64,
+) -> Result<Agent, CallError> {
     if spec == before.spec && expected == before.version {
         return Ok(before);
     }
-    state.store.put_agent(before.space_id, before.id, spec, expected).await
+    state.store_for(visitor).put_agent(before.space_id, before.id, spec, expected).await
 }
 
 /// The agent of that id or name.

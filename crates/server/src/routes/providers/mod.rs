@@ -102,7 +102,7 @@ async fn create(
         return Ok(envelope::success(StatusCode::OK, &provider));
     }
     keep(&state, &visitor, key.as_ref()).await?;
-    let made = state.store.create_provider(space, spec).await;
+    let made = state.store_for(&visitor).create_provider(space, spec).await;
     let provider = or_undo(&state, &visitor, made, key.as_ref()).await?;
     Ok(tagged(envelope::success(StatusCode::CREATED, &provider), provider.version))
 }
@@ -146,13 +146,13 @@ async fn replace(
     let has_name = spec.api_key == before.spec.api_key;
     let provider = if has_name {
         // The key takes the place of another, which must stay when the provider is refused.
-        let provider = state.store.put_provider(space, before.id, spec, expected).await?;
+        let provider = state.store_for(&visitor).put_provider(space, before.id, spec, expected).await?;
         keep(&state, &visitor, key.as_ref()).await?;
         provider
     } else {
         check_free(&state, space, &spec.name, Some(before.id)).await?;
         keep(&state, &visitor, key.as_ref()).await?;
-        let kept = state.store.put_provider(space, before.id, spec, expected).await;
+        let kept = state.store_for(&visitor).put_provider(space, before.id, spec, expected).await;
         or_undo(&state, &visitor, kept, key.as_ref()).await?
     };
     Ok(tagged(envelope::success(StatusCode::OK, &provider), provider.version))
@@ -166,7 +166,8 @@ async fn remove(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let provider = find(&state, visitor.space, &id).await?;
-    state.store.delete_provider(visitor.space, provider.id, if_match(&headers)?).await?;
+    let expected = if_match(&headers)?;
+    state.store_for(&visitor).delete_provider(visitor.space, provider.id, expected).await?;
     Ok(envelope::success(StatusCode::OK, &provider))
 }
 
@@ -178,7 +179,7 @@ async fn keep(
 ) -> Result<(), CallError> {
     let Some((name, value)) = key else { return Ok(()) };
     let by = Some(visitor.user.id);
-    state.store.put_secret(visitor.space, SecretOwnerId::Space, name, value, by).await?;
+    state.store_for(visitor).put_secret(visitor.space, SecretOwnerId::Space, name, value, by).await?;
     state.secrets.forget(visitor.space);
     Ok(())
 }
@@ -196,7 +197,7 @@ async fn or_undo(
         // Somebody may have made the same at the same time, and refers to it.
         let (providers, _) = state.store.list_providers(space, &Page::first(PROVIDERS)).await?;
         if providers.iter().all(|provider| provider.spec.api_key.as_ref() != Some(&reference)) {
-            state.store.delete_secret(space, SecretOwnerId::Space, name).await?;
+            state.store_for(visitor).delete_secret(space, SecretOwnerId::Space, name).await?;
             state.secrets.forget(space);
         }
     }

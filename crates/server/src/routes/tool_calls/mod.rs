@@ -120,7 +120,8 @@ async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<LoggedCall, 
     })
 }
 
-fn user_of(text: &str, own: UserId) -> Result<UserId, CallError> {
+/// `me`, or an id.
+pub(super) fn user_of(text: &str, own: UserId) -> Result<UserId, CallError> {
     if text == "me" {
         return Ok(own);
     }

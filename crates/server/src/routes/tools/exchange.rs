@@ -146,7 +146,7 @@ async fn import(
     }
     check_bound(&state, visitor.space, &apply).await?;
     if !(dry_run || saving.dry_run) {
-        state.store.apply(visitor.space, apply, Some(visitor.user.id)).await?;
+        state.store_for(&visitor).apply(visitor.space, apply, Some(visitor.user.id)).await?;
         state.secrets.forget(visitor.space);
         state.tools.renew(visitor.space).await?;
     }

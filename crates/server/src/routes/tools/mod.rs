@@ -214,7 +214,8 @@ async fn remove(
 ) -> Result<Response, Failure> {
     let tool = changeable(&state, caller.space, &id).await?;
     let force = if forced.force { Force::Yes } else { Force::No };
-    state.store.delete_tool(caller.space, &tool.id, if_match(&headers)?, force).await?;
+    let store = state.store.acting_for(caller.user);
+    store.delete_tool(caller.space, &tool.id, if_match(&headers)?, force).await?;
     state.tools.renew(caller.space).await?;
     Ok(envelope::success(StatusCode::OK, &tool))
 }

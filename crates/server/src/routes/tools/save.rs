@@ -166,7 +166,8 @@ pub(crate) async fn save_all(
     let put =
         |(version, expected)| PutTool { version, expected, state: VersionState::Live, note: String::new() };
     let puts = versions.into_iter().map(put).collect();
-    let kept = state.store.put_tools(visitor.space, puts, &secrets, Some(visitor.user.id)).await?;
+    let store = state.store_for(visitor);
+    let kept = store.put_tools(visitor.space, puts, &secrets, Some(visitor.user.id)).await?;
     if !secrets.is_empty() {
         state.secrets.forget(visitor.space);
     }

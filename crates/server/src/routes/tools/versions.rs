@@ -135,7 +135,8 @@ async fn roll_back(
     check_version_rights(&state, &visitor, kept.spec).await?;
     let expected = if_match(&headers)?.unwrap_or(tool.version);
     let note = Message::new(&ROLLED_BACK).with("version", version).render(caller.locale);
-    let tool = state.store.roll_back(caller.space, &tool.id, version, expected, &note, caller.user).await?;
+    let store = state.store_for(&visitor);
+    let tool = store.roll_back(caller.space, &tool.id, version, expected, &note, caller.user).await?;
     state.tools.renew(caller.space).await?;
     Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
 }
@@ -153,7 +154,7 @@ async fn approve(
     let kept = get(&state, caller.space, &tool.id, version).await?;
     check_version_rights(&state, &visitor, kept.spec).await?;
     let expected = if_match(&headers)?.unwrap_or(tool.version);
-    let tool = state.store.make_live(caller.space, &tool.id, version, expected).await?;
+    let tool = state.store_for(&visitor).make_live(caller.space, &tool.id, version, expected).await?;
     state.tools.renew(caller.space).await?;
     Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
 }

@@ -1,0 +1,131 @@
+//! Who changed what: `GET /api/changes`.
+
+use axum::extract::State;
+use axum::response::Response;
+use haft_core::UserId;
+use haft_store::{Action, HistoryEntry, HistoryFilter, What, no_space};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::tool_calls::user_of;
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::{Who, too_little};
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::{ListOf, Parameters};
+
+const SAYS: &str = "Who changed what in the space, the newest first, a page at a time. Members, tokens \
+    and artifacts are shown to the admins of the space, the secrets of a user to that user alone; everyone \
+    sees what they did themselves";
+
+const OF_SERVER: &str = "`server` for what belongs to no space: users, and spaces that were deleted. For \
+    those who run the server";
+
+const WHATS: &str = "tool|agent|provider|secret|ownSecret|space|member|user|token|alert|artifact";
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/changes", list)
+            .needs(Needs::Read)
+            .says(SAYS)
+            .parameter("of", "space|server", OF_SERVER)
+            .parameter("what", WHATS, "Only changes of such things")
+            .parameter("id", "string", "Only changes of this one; a secret goes by its name")
+            .parameter("user", "string", "Only what this user did, by id; `me` for oneself")
+            .parameter("from", "date-time", "Only what was done then or later")
+            .parameter("to", "date-time", "Only what was done before")
+            .pages()
+            .answers(200, "ChangePage"),
+    ]
+}
+
+#[derive(Deserialize, Clone, Copy, Default)]
+#[serde(rename_all = "lowercase")]
+enum Of {
+    #[default]
+    Space,
+    Server,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Filter {
+    #[serde(default)]
+    of: Of,
+    what: Option<What>,
+    id: Option<String>,
+    user: Option<String>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+/// A change as callers see it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Shown<'a> {
+    /// The place in the order of all changes.
+    id: String,
+    #[serde(rename = "type")]
+    event: String,
+    what: What,
+    action: Action,
+    thing_id: &'a str,
+    thing_name: &'a str,
+    version: Option<u64>,
+    user_id: Option<UserId>,
+    user_name: Option<&'a str>,
+    details: &'a Value,
+    at: Timestamp,
+}
+
+impl<'a> From<&'a HistoryEntry> for Shown<'a> {
+    fn from(entry: &'a HistoryEntry) -> Self {
+        Self {
+            id: entry.seq.to_string(),
+            event: entry.event_name(),
+            what: entry.what,
+            action: entry.action,
+            thing_id: &entry.id,
+            thing_name: &entry.name,
+            version: entry.version,
+            user_id: entry.user,
+            user_name: entry.user_name.as_deref(),
+            details: &entry.details,
+            at: entry.at,
+        }
+    }
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Parameters(filter): Parameters<Filter>,
+) -> Result<Response, Failure> {
+    let Filter { of, what, id, user, from, to, limit, cursor } = filter;
+    let page = ListOf { limit, cursor }.checked()?;
+    let user = user.map(|user| user_of(&user, visitor.user.id)).transpose()?;
+    let (space, sight) = match of {
+        Of::Space => (visitor.space, Some(visitor.sight())),
+        Of::Server if visitor.may(Needs::Operator) => (no_space(), None),
+        Of::Server => return Err(too_little(Needs::Operator).into()),
+    };
+    let filter = HistoryFilter { what, id, user, from, to, sight };
+    let (entries, next) = state.store.history(space, &filter, &page).await?;
+    let entries: Vec<Shown<'_>> = entries.iter().map(Shown::from).collect();
+    Ok(envelope::page(&entries, next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_knows_every_word() {
+        let words: Vec<&str> = What::ALL.iter().map(|what| what.as_str()).collect();
+        assert_eq!(WHATS, words.join("|"));
+    }
+}
