@@ -153,8 +153,8 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, audit, changes, docs, execute, import, providers, schema_preview, secrets, session, spaces,
-        tokens, tool_calls, tools, users,
+        agents, audit, changes, docs, execute, import, providers, schema_preview, secrets, session, spaces, stats, tokens,
+        tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),
@@ -162,6 +162,7 @@ pub(crate) fn routes() -> Vec<Route> {
         schema_preview::routes(),
         execute::routes(),
         tool_calls::routes(),
+        stats::routes(),
         agents::routes(),
         providers::routes(),
         secrets::routes(),

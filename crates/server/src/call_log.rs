@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_core::mask::MASKED;
-use haft_core::{BoxFuture, CallError, Locale};
+use haft_core::{BoxFuture, CallError, ErrorKind, Locale};
 use haft_engine::{CallRecord, CallSink, Excerpt, SinkError};
 use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LoggedCall, Retention};
 use serde_json::{Map, Value, json};
@@ -18,14 +18,55 @@ const MOST_DETAILS: usize = 8 << 10;
 /// So often what is old is let go.
 const UPKEEP: Duration = Duration::from_secs(5 * 60);
 
-/// Keeps the log as small as it shall be, until told to stop.
+/// So often what came is counted.
+const COUNTING: Duration = Duration::from_secs(1);
+
+/// A database that takes longer to count some rows is away.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Keeps the log as small as it shall be and its statistics up to date, until told to stop.
 pub async fn keep_up(log: CallLog, keep: Retention, stop: CancellationToken) {
+    tokio::join!(tidy(&log, keep, &stop), roll_up(&log, &stop));
+}
+
+async fn tidy(log: &CallLog, keep: Retention, stop: &CancellationToken) {
     loop {
-        if let Err(error) = log.maintain(keep).await {
+        let done = tokio::select! {
+            done = log.maintain(keep) => done,
+            () = stop.cancelled() => return,
+        };
+        if let Err(error) = done {
             tracing::warn!(%error, "The call log could not be tidied; trying again later");
         }
         tokio::select! {
             () = tokio::time::sleep(UPKEEP) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+async fn roll_up(log: &CallLog, stop: &CancellationToken) {
+    let mut is_behind = false;
+    loop {
+        let turn = tokio::select! {
+            turn = tokio::time::timeout(PATIENCE, log.roll_up()) => turn,
+            () = stop.cancelled() => return,
+        };
+        let turn = turn.unwrap_or_else(|_| {
+            Err(CallError::text(ErrorKind::Unavailable, "the database does not answer"))
+        });
+        match turn {
+            Ok(true) => continue,
+            Ok(false) => is_behind = false,
+            // Said once: it is tried every second, and nothing is lost meanwhile.
+            Err(error) if !is_behind => {
+                is_behind = true;
+                tracing::warn!(%error, "Calls could not be counted; trying again");
+            }
+            Err(_) => {}
+        }
+        tokio::select! {
+            () = tokio::time::sleep(COUNTING) => {}
             () = stop.cancelled() => return,
         }
     }

@@ -196,6 +196,7 @@ fn said_of_tag(name: &str) -> &'static str {
     match name {
         "tools" => "What agents can do: definitions, versions, calls, imports.",
         "tool-calls" => "What became of every call, and making one again.",
+        "stats" => "How many calls there were, how they ended, how long they took.",
         "agents" => "Models with instructions, and the tools each is bound to.",
         "providers" => "Where models come from.",
         "secrets" => "Credentials that tools use. Values go in and never out.",

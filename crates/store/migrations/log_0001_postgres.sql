@@ -75,3 +75,34 @@ CREATE TABLE tool_call_chain (
 );
 INSERT INTO tool_call_chain (id, seq, chain, anchor_seq, anchor_chain)
 VALUES (1, 0, decode(repeat('00', 32), 'hex'), 0, decode(repeat('00', 32), 'hex'));
+
+-- What is counted of calls, in buckets of `span` seconds that begin at `start`: of the space, of each tool by
+-- the name it was called by, of each agent by its id. `tool_id` is the tool that had the name last.
+-- Durations are microseconds; `by_kind` is JSON, the errors by kind; `histogram` is the store's own.
+CREATE TABLE tool_call_stats (
+    space_id BYTEA NOT NULL,
+    span BIGINT NOT NULL,
+    series TEXT NOT NULL,
+    start BIGINT NOT NULL,
+    name TEXT NOT NULL,
+    tool_id TEXT,
+    calls BIGINT NOT NULL,
+    errors BIGINT NOT NULL,
+    cancelled BIGINT NOT NULL,
+    cached BIGINT NOT NULL,
+    by_kind TEXT NOT NULL,
+    sum_duration BIGINT NOT NULL,
+    max_duration BIGINT NOT NULL,
+    histogram BYTEA NOT NULL,
+    PRIMARY KEY (space_id, span, series, start, name)
+) WITH (fillfactor = 70);
+-- One name over time; what is old, wherever it is.
+CREATE INDEX tool_call_stats_name ON tool_call_stats (space_id, span, series, name, start);
+CREATE INDEX tool_call_stats_age ON tool_call_stats (span, start);
+
+-- The place in the chain up to which rows are counted.
+CREATE TABLE tool_call_rolled (
+    id BIGINT NOT NULL PRIMARY KEY,
+    seq BIGINT NOT NULL
+);
+INSERT INTO tool_call_rolled (id, seq) VALUES (1, 0);

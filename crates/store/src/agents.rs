@@ -1,6 +1,6 @@
 //! Agents, each with its bindings as one document with one version, and which of them bind a tool.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use haft_core::agent::{Agent, AgentSpec};
 use haft_core::{AgentId, CallError, Message, SpaceId, ToolId, UserId, Violation};
@@ -97,6 +97,12 @@ impl Store {
         );
         let agents: Result<Vec<Agent>, CallError> = rows.await?.iter().map(agent).collect();
         Ok(page.cut(agents?, |agent| (agent.spec.name.as_str(), agent.id.to_string())))
+    }
+
+    /// The names of all agents.
+    pub async fn agent_names(&self, space: SpaceId) -> Result<HashMap<AgentId, String>, CallError> {
+        let rows = self.db().rows("SELECT id, name FROM agents WHERE space_id = $1", args![space]).await?;
+        rows.iter().map(|row| Ok((row.id(0)?, row.text(1)?))).collect()
     }
 
     /// Replaces an agent, bindings included.

@@ -40,7 +40,8 @@ pub use feed::Changes;
 pub use history::{Action, HistoryEntry, HistoryFilter, Sight, What, no_space};
 pub use keys::{Key, MasterKeys};
 pub use log::{
-    CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, LoggedCall, Retention,
+    AgentStats, CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus,
+    LoggedCall, Retention, Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
 };
 pub use page::Page;
 pub use secrets::{SecretInfo, SecretOwnerId};

@@ -29,6 +29,7 @@ mod providers;
 mod recovery;
 mod serve;
 mod sessions;
+mod stats;
 mod survival;
 mod tool_calls;
 mod versions;

@@ -10,7 +10,7 @@ use crate::agents::{make, scoped, stranger};
 use crate::http_tools::start;
 
 /// A tool that answers what it is told, or its arguments.
-async fn mock(api: &Client, name: &str, answers: Value) -> Value {
+pub(crate) async fn mock(api: &Client, name: &str, answers: Value) -> Value {
     let tool = json!({
         "name": name, "description": "A mock.", "type": "mock", "inputSchema": {"type": "object"},
         "retryCount": 0, "config": {"answers": answers},
@@ -18,7 +18,7 @@ async fn mock(api: &Client, name: &str, answers: Value) -> Value {
     make(api, "/api/tools", &tool).await
 }
 
-async fn execute(api: &Client, tool: &str, arguments: Value) -> Reply {
+pub(crate) async fn execute(api: &Client, tool: &str, arguments: Value) -> Reply {
     api.post(&format!("/api/tools/{tool}/execute"), &json!({"arguments": arguments})).await
 }
 

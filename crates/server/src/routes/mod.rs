@@ -13,6 +13,7 @@ pub(crate) mod schema_preview;
 pub(crate) mod secrets;
 pub(crate) mod session;
 pub(crate) mod spaces;
+pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod tool_calls;
 pub(crate) mod tools;
@@ -29,6 +30,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         secrets::TEMPLATES,
         session::TEMPLATES,
         spaces::TEMPLATES,
+        stats::TEMPLATES,
         tokens::TEMPLATES,
         users::TEMPLATES,
     ];

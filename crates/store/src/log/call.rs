@@ -272,6 +272,6 @@ fn maybe_uuid(id: Option<impl Into<Uuid>>) -> Arg {
     Arg::Bytes(id.map(|id| id.into().as_bytes().to_vec()))
 }
 
-fn read_uuid(bytes: Vec<u8>) -> Result<Uuid, CallError> {
+pub(super) fn read_uuid(bytes: Vec<u8>) -> Result<Uuid, CallError> {
     Uuid::from_slice(&bytes).map_err(failure::unreadable)
 }

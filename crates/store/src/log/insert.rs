@@ -15,7 +15,7 @@ use crate::db::{Arg, Tx};
 const SIZES: [usize; 3] = [32, 8, 1];
 
 /// The same statement for each of [`SIZES`].
-type Inserts = [String; SIZES.len()];
+pub(super) type Inserts = [String; SIZES.len()];
 
 static ROWS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_log", &COLUMNS, by_order));
 static ROWS_WITH_WORDS: LazyLock<Inserts> = LazyLock::new(|| {
@@ -101,7 +101,11 @@ impl CallLog {
 }
 
 /// Writes rows by as few statements as there may be.
-async fn put(tx: &mut Tx, statement: &'static Inserts, rows: Vec<Vec<Arg>>) -> Result<(), CallError> {
+pub(super) async fn put(
+    tx: &mut Tx,
+    statement: &'static Inserts,
+    rows: Vec<Vec<Arg>>,
+) -> Result<(), CallError> {
     let mut rows = rows.into_iter();
     while let Some((size, sql)) = SIZES.iter().zip(statement).find(|(size, _)| **size <= rows.len()) {
         let args: Vec<Arg> = rows.by_ref().take(*size).flatten().collect();
@@ -111,7 +115,7 @@ async fn put(tx: &mut Tx, statement: &'static Inserts, rows: Vec<Vec<Arg>>) -> R
 }
 
 /// The place of an argument, for PostgreSQL.
-fn by_number(place: usize) -> String {
+pub(super) fn by_number(place: usize) -> String {
     format!("${place}")
 }
 
@@ -120,7 +124,7 @@ fn by_order(_: usize) -> String {
     "?".to_owned()
 }
 
-fn inserts(table: &str, columns: &[&str], place: fn(usize) -> String) -> Inserts {
+pub(super) fn inserts(table: &str, columns: &[&str], place: fn(usize) -> String) -> Inserts {
     SIZES.map(|size| {
         let row = |row: usize| {
             let places = (1..=columns.len()).map(|column| place(row * columns.len() + column));

@@ -1,17 +1,24 @@
 //! The call log: one row for each call, in a database of its own beside the store (SQLite) or in partitions
-//! of a day each (PostgreSQL), chained so that tampering shows.
+//! of a day each (PostgreSQL), chained so that tampering shows; and statistics, from counts kept beside it.
 //!
 //! Nothing here makes a call, and no row is ever changed: rows are added, and go when they are old.
 
+mod bucket;
 mod call;
 mod chain;
 mod find;
+mod histogram;
 mod id;
 mod insert;
 mod migrate;
 mod names;
 mod partitions;
 mod retention;
+mod rollup;
+mod span;
+mod stats;
+mod totals;
+mod window;
 mod words;
 
 use std::sync::Arc;
@@ -23,6 +30,9 @@ pub use self::call::{CallBodies, CallFailure, CallRow, CallStatus, LoggedCall};
 pub use self::find::CallFilter;
 pub(crate) use self::find::TEMPLATES;
 pub use self::retention::Retention;
+pub use self::stats::{AgentStats, Stats, StatsOf, StatsQuery, StatsStep, ToolStats};
+pub use self::totals::Totals;
+pub use self::window::Window;
 
 use self::names::Names;
 use crate::db::{Db, args};

@@ -60,13 +60,17 @@ impl CallLog {
         self.db().rows(sql, args).await?.iter().map(|row| row.text(0)).collect()
     }
 
-    /// Takes away names by which nothing is on record any more.
+    /// Takes away names by which nothing is on record or counted any more.
     pub(super) async fn forget_names(&self) -> Result<(), CallError> {
         let mut tx: Tx = self.db().begin().await?;
         let gone = tx.run(
             "DELETE FROM tool_call_names WHERE NOT EXISTS (
                  SELECT 1 FROM tool_call_log l
-                 WHERE l.space_id = tool_call_names.space_id AND l.tool_name = tool_call_names.tool_name)",
+                 WHERE l.space_id = tool_call_names.space_id AND l.tool_name = tool_call_names.tool_name)
+             AND NOT EXISTS (
+                 SELECT 1 FROM tool_call_stats s
+                 WHERE s.space_id = tool_call_names.space_id AND s.span = 86400 AND s.series = 'tool'
+                   AND s.name = tool_call_names.tool_name)",
             args![],
         );
         gone.await?;

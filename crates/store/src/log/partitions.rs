@@ -14,6 +14,7 @@ use super::call::uuid;
 use super::chain::CHAIN;
 use super::id::lowest;
 use crate::chain::{Place, read_link};
+use super::rollup;
 use crate::db::{Arg, Db, Tx, args};
 use crate::failure;
 
@@ -52,10 +53,9 @@ pub(super) async fn prune(db: &Db, oldest: Timestamp, now: Timestamp, bytes: u64
     let (oldest, today) = (suffix(oldest), suffix(now));
     for day in days(db).await? {
         let is_old = day < oldest || (day < today && size(db).await? > bytes);
-        if !is_old {
+        if !is_old || !drop_day(db, &day).await? {
             break;
         }
-        drop_day(db, &day).await?;
         has_pruned = true;
     }
     Ok(has_pruned)
@@ -96,7 +96,8 @@ async fn make(db: &Db, name: &str, from: Timestamp, to: Timestamp) -> Result<(),
     tx.commit().await
 }
 
-async fn drop_day(db: &Db, name: &str) -> Result<(), CallError> {
+/// False when it holds rows that are not counted yet, and has to stay.
+async fn drop_day(db: &Db, name: &str) -> Result<bool, CallError> {
     let mut tx = db.begin().await?;
     tx.script(LOCK).await?;
     // Held before any table is, as it is when rows are written.
@@ -105,10 +106,14 @@ async fn drop_day(db: &Db, name: &str) -> Result<(), CallError> {
     let last = tx.row(AssertSqlSafe(sql), args![]).await?;
     if let Some(row) = last {
         let last = Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
+        if last.seq > rollup::rolled(&mut tx).await? {
+            return Ok(false);
+        }
         CHAIN.move_anchor(&mut tx, last).await?;
     }
     tx.script(AssertSqlSafe(format!("DROP TABLE {ROWS}_{name}, {BODIES}_{name}"))).await?;
-    tx.commit().await
+    tx.commit().await?;
+    Ok(true)
 }
 
 /// Takes what is old from the partition for the rest.
@@ -122,6 +127,9 @@ async fn prune_rest(db: &Db, oldest: Timestamp) -> Result<bool, CallError> {
     CHAIN.hold(&mut tx).await?;
     let Some(row) = tx.row(sql, old()).await? else { return Ok(false) };
     let last = Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
+    if last.seq > rollup::rolled(&mut tx).await? {
+        return Ok(false);
+    }
     tx.run("DELETE FROM tool_call_bodies_rest WHERE id < $1", old()).await?;
     tx.run("DELETE FROM tool_call_log_rest WHERE id < $1", old()).await?;
     CHAIN.move_anchor(&mut tx, last).await?;

@@ -6,7 +6,7 @@ use haft_core::CallError;
 use jiff::Timestamp;
 
 use super::chain::CHAIN;
-use super::{CallLog, partitions};
+use super::{CallLog, partitions, rollup};
 use crate::chain::{Place, read_link};
 use crate::db::{Arg, Db, args};
 use crate::failure;
@@ -37,6 +37,8 @@ impl CallLog {
     /// Lets go of what is too old or too much, and makes room for days to come. Call it every few minutes.
     pub async fn maintain(&self, keep: Retention) -> Result<(), CallError> {
         let now = Timestamp::now();
+        // No row goes that is not counted yet. Those that are may go whatever becomes of the others.
+        let counted = self.roll_up_all().await;
         let oldest = now.saturating_sub(keep.age).unwrap_or(Timestamp::MIN);
         let has_pruned = match self.db() {
             Db::Sqlite(_) => self.prune(oldest, now, keep.bytes).await?,
@@ -45,7 +47,11 @@ impl CallLog {
                 partitions::prune(self.db(), oldest, now, keep.bytes).await?
             }
         };
-        if has_pruned { self.forget_names().await } else { Ok(()) }
+        self.forget_buckets(now).await?;
+        if has_pruned {
+            self.forget_names().await?;
+        }
+        counted
     }
 
     async fn prune(&self, oldest: Timestamp, now: Timestamp, bytes: u64) -> Result<bool, CallError> {
@@ -65,9 +71,10 @@ impl CallLog {
     /// Takes rows from the beginning of the chain for as long as they shall go; false when none did.
     async fn prune_batch(&self, goes: impl Fn(Timestamp) -> bool) -> Result<bool, CallError> {
         let mut tx = self.db().begin().await?;
-        let sql = "SELECT seq, chain, started_at FROM tool_call_log ORDER BY seq LIMIT $1";
+        let rolled = rollup::rolled(&mut tx).await?;
+        let sql = "SELECT seq, chain, started_at FROM tool_call_log WHERE seq <= $2 ORDER BY seq LIMIT $1";
         let mut last = None;
-        for row in tx.rows(sql, args![BATCH]).await? {
+        for row in tx.rows(sql, vec![Arg::from(BATCH), Arg::Int(Some(rolled))]).await? {
             if !goes(row.time(2)?) {
                 break;
             }

@@ -1,5 +1,7 @@
 //! A space sees nothing of another: every method that takes a space is asked with the wrong one.
 
+use std::collections::HashMap;
+
 use haft_core::agent::AgentSpec;
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
@@ -77,6 +79,7 @@ async fn a_foreign_space_sees_nothing() {
             }),
             ("get_agent by id", seen(store.get_agent(away.id, &id).await, Option::is_none)),
             ("get_agent by name", seen(store.get_agent(away.id, "clerk").await, Option::is_none)),
+            ("agent_names", seen(store.agent_names(away.id).await, HashMap::is_empty)),
             ("list_agents", {
                 let listed = store.list_agents(away.id, &AgentFilter::default(), &all()).await;
                 seen(listed, |(agents, _)| agents.is_empty())

@@ -11,6 +11,8 @@ mod log;
 mod log_chain;
 mod log_find;
 mod log_retention;
+mod log_stats;
+mod log_stats_kept;
 mod opening;
 mod people;
 mod secrets;

@@ -138,6 +138,7 @@ fn of_tools() -> Vec<Row> {
     use Needs::{Call, Edit, Operator, Read};
     let version = || Case::new(200).body(json!({"version": 1}));
     let of_server = Case::new(200).query("?of=server").needs(Operator);
+    let asked = |query| Case::new(200).query(query);
     vec![
         // First, since what outsiders try later is on record as their own.
         row("GET /api/tool-calls", Read, [Case::new(200)]),
@@ -161,6 +162,7 @@ fn of_tools() -> Vec<Row> {
         row("POST /api/tools/{id}/execute", Call, [Case::new(200).body(json!({"arguments": {}}))]),
         row("GET /api/tool-calls/{id}", Read, [Case::new(200)]),
         row("POST /api/tool-calls/{id}/replay", Call, [Case::new(200).body(json!({}))]),
+        row("GET /api/stats", Read, ["", "?tool=zeppelin_tool", "?agent=zeppelin_agent"].map(asked)),
         row("POST /api/tools/schema-preview", Read, [Case::new(200).body(tool())]),
     ]
 }

@@ -130,7 +130,11 @@ pub(super) fn user_of(text: &str, own: UserId) -> Result<UserId, CallError> {
 }
 
 /// An id is taken as it is: calls outlive the agent they were made for.
-async fn agent_of(state: &AppState, space: SpaceId, name: &str) -> Result<Option<AgentId>, CallError> {
+pub(crate) async fn agent_of(
+    state: &AppState,
+    space: SpaceId,
+    name: &str,
+) -> Result<Option<AgentId>, CallError> {
     match name.parse::<AgentId>() {
         Ok(id) => Ok(Some(id)),
         Err(_) => Ok(state.store.get_agent(space, name).await?.map(|agent| agent.id)),
