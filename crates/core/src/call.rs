@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mask::Mask;
 use crate::{
-    AgentId, Binding, CallId, ConversationId, Locale, SecretRef, Secrets, SpaceId, ToolName, UserId,
+    AgentId, Binding, CallId, ConversationId, Locale, RequestId, SecretRef, Secrets, SpaceId, ToolName,
+    UserId,
 };
 
 /// The door a call came through.
@@ -34,6 +35,8 @@ pub struct Caller {
     pub user: Option<UserId>,
     pub source: Source,
     pub locale: Locale,
+    /// The request that the call came with, where it came over the network.
+    pub request: Option<RequestId>,
 }
 
 /// How one call shall be made. What is not said comes from the tool.

@@ -142,9 +142,54 @@ impl fmt::Display for CallId {
     }
 }
 
+/// One request to a server: a UUIDv7, or the caller's own word for it. It ties an answer to lines of the log.
+/// Carrying one along costs next to nothing; only who writes it down makes a text of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestId {
+    Made(Uuid),
+    Given(Arc<str>),
+}
+
+impl From<Uuid> for RequestId {
+    fn from(id: Uuid) -> Self {
+        Self::Made(id)
+    }
+}
+
+impl FromStr for RequestId {
+    type Err = CallIdError;
+
+    /// What a caller gives is as plain as the id of a call.
+    fn from_str(text: &str) -> Result<Self, CallIdError> {
+        text.parse::<CallId>().map(|CallId(text)| Self::Given(text))
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Made(id) => id.fmt(f),
+            Self::Given(text) => f.write_str(text),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_is_known_by_a_plain_word() {
+        assert_eq!("order-7".parse::<RequestId>().map(|id| id.to_string()), Ok("order-7".to_owned()));
+        assert_eq!(RequestId::from(Uuid::nil()).to_string(), Uuid::nil().to_string());
+        assert_eq!("a b".parse::<RequestId>(), Err(CallIdError));
+    }
 
     #[test]
     fn a_call_id_becomes_a_header_and_so_holds_no_odd_characters() {

@@ -35,7 +35,7 @@ pub use binding::{Binding, ToolConfig};
 pub use call::{CallContext, CallOptions, Caller, Progress, Source};
 pub use effect::{Effect, Policy};
 pub use error::{CallError, ErrorKind, Violation};
-pub use id::{AgentId, CallId, ConversationId, RunId, SpaceId, ToolId, UserId};
+pub use id::{AgentId, CallId, ConversationId, RequestId, RunId, SpaceId, ToolId, UserId};
 pub use kind::{BoxFuture, BreakerKey, ConfigError, Kind, Prepared, ToolOutput};
 pub use locale::Locale;
 pub use message::{Message, Template};

@@ -70,8 +70,13 @@ impl Builder {
     }
 
     /// Publishes events of calls to subscribers.
-    pub fn events(mut self) -> Self {
-        self.events = Some(EVENTS_BEHIND);
+    pub fn events(self) -> Self {
+        self.events_of(EVENTS_BEHIND)
+    }
+
+    /// The same, where a slow subscriber may be so many events behind.
+    pub fn events_of(mut self, behind: usize) -> Self {
+        self.events = Some(behind);
         self
     }
 

@@ -132,9 +132,13 @@ impl ToolCallContext {
             match catch_unwind(AssertUnwindSafe(|| listener.on_tool_call(result))) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::warn!(call.id = %result.call_id, %error, "A tool-call listener failed")
+                    let (call, tool) = (&result.call_id, &result.tool_name);
+                    tracing::warn!(call.id = %call, tool.name = %tool, %error, "A tool-call listener failed")
                 }
-                Err(_) => tracing::error!(call.id = %result.call_id, "A tool-call listener panicked"),
+                Err(_) => {
+                    let (call, tool) = (&result.call_id, &result.tool_name);
+                    tracing::error!(call.id = %call, tool.name = %tool, "A tool-call listener panicked")
+                }
             }
         }
     }

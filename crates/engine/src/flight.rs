@@ -172,6 +172,7 @@ impl<'a> Flight<'a> {
             conversation: self.options.conversation,
             replay_of: self.options.replay_of.clone(),
             source: self.caller.source,
+            request: self.caller.request.clone(),
             arguments: self.arguments.take().map(|given| self.excerpt(&given)).unwrap_or_default(),
             outcome: match outcome {
                 Ok(data) => {

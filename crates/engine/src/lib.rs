@@ -59,8 +59,8 @@ pub use excerpt::Excerpt;
 pub use haft_core::{
     AgentId, Arguments, Binding, BoxFuture, BreakerKey, CallContext, CallError, CallId, CallOptions, Caller,
     ConfigError, ConversationId, Effect, ErrorKind, Kind, KindName, Locale, Message, Policy, Prepared,
-    Progress, Source, SpaceId, Template, ToolConfig, ToolExecutionResult, ToolId, ToolName, ToolOutput,
-    ToolSchema, ToolSpec, ToolVersion, UserId, Violation,
+    Progress, RequestId, Source, SpaceId, Template, ToolConfig, ToolExecutionResult, ToolId, ToolName,
+    ToolOutput, ToolSchema, ToolSpec, ToolVersion, UserId, Violation,
 };
 pub use mock::MockKind;
 pub use native::Answer;

@@ -11,8 +11,8 @@ use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use haft_core::Violation;
 use haft_core::{
-    AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, Message, Source, SpaceId, ToolId,
-    UserId,
+    AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, Message, RequestId, Source, SpaceId,
+    ToolId, UserId,
 };
 use jiff::Timestamp;
 use tokio::sync::{Notify, mpsc};
@@ -61,6 +61,8 @@ pub struct CallRecord {
     /// The logged call that this one repeats.
     pub replay_of: Option<CallId>,
     pub source: Source,
+    /// The request that it came with, where it came over the network.
+    pub request: Option<RequestId>,
     /// With defaults filled in and coerced, as far as they got.
     pub arguments: Excerpt,
     pub outcome: Result<Excerpt, CallError>,

@@ -332,5 +332,11 @@ impl SpaceTools<'_> {
 
 /// The caller that a program is to itself.
 pub(crate) fn local_caller() -> Caller {
-    Caller { space: SpaceId::from(Uuid::nil()), user: None, source: Source::Library, locale: Locale::En }
+    Caller {
+        space: SpaceId::from(Uuid::nil()),
+        user: None,
+        source: Source::Library,
+        locale: Locale::En,
+        request: None,
+    }
 }

@@ -30,6 +30,8 @@ pub(crate) use people::{
 pub(crate) use secrets::{SecretsArgs, SecretsCommand};
 pub(crate) use tools::{AgentsArgs, AgentsCommand, ToolsArgs, ToolsCommand};
 
+use crate::log::LogFormat;
+
 const EXAMPLES: &str = "\
 Examples:
   haft tools                          what there is to call, in this process alone
@@ -184,6 +186,9 @@ pub(crate) struct ServeArgs {
     /// Token of the admin; without one a new token is made and printed
     #[arg(long, env = "HAFT_ADMIN_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub(crate) admin_token: Option<String>,
+    /// How lines of the log are written: text for people, json for programs [default: text]
+    #[arg(long, env = "HAFT_LOG_FORMAT", value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
 }
 
 /// Which server to ask; none means that of the login.

@@ -14,6 +14,7 @@ use haft_web::{Brave, SearXng, SearchProviders, Tavily};
 use url::Url;
 
 use crate::cli::Settings;
+use crate::log::LogFormat;
 use crate::storage::Storage;
 
 /// The file as written: every key optional, unknown ones refused.
@@ -23,6 +24,7 @@ struct File {
     addr: Option<SocketAddr>,
     admin_token: Option<String>,
     log: Option<String>,
+    log_format: Option<LogFormat>,
     allow_private_networks: Option<String>,
     ca_certs: Option<PathBuf>,
     data_dir: Option<PathBuf>,
@@ -38,6 +40,7 @@ pub(crate) struct Config {
     pub(crate) addr: Option<SocketAddr>,
     pub(crate) admin_token: Option<String>,
     pub(crate) log: Option<String>,
+    pub(crate) log_format: Option<LogFormat>,
     pub(crate) locale: Locale,
     pub(crate) storage: Storage,
     pub(crate) public_url: Option<Url>,
@@ -92,6 +95,7 @@ impl Config {
             addr: file.addr,
             admin_token: file.admin_token,
             log: settings.log.clone().or(file.log),
+            log_format: file.log_format,
             locale: settings.lang.unwrap_or_else(terminal_locale),
         })
     }

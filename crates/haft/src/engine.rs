@@ -12,6 +12,11 @@ use haft_web::SearchProviders;
 
 use haft_server::{LoggedCalls, StoredSecrets, StoredTools};
 use haft_store::{CallLog, Store};
+use tracing::field::display;
+
+/// So many events a listener may be behind before it is dropped. All listeners share them, and those of all
+/// spaces are among them, so a busy moment of one space must not cost another its listeners.
+const EVENTS_BEHIND: usize = 4096;
 
 /// What an engine works with.
 pub(crate) struct Parts {
@@ -24,7 +29,7 @@ pub(crate) struct Parts {
 /// An engine for a server: all guards on, every call logged.
 pub(crate) fn for_server(parts: Parts, log: CallLog) -> ToolService {
     let sink = Recorded { kept: LoggedCalls::new(log) };
-    ready(ToolService::builder().events().sink(Arc::new(sink)), parts)
+    ready(ToolService::builder().events_of(EVENTS_BEHIND).sink(Arc::new(sink)), parts)
 }
 
 /// An engine for one command.
@@ -65,6 +70,10 @@ fn say(record: &CallRecord) {
     tracing::info!(
         call.id = %record.call_id,
         tool.name = %record.tool_name,
+        space.id = %record.space,
+        user.id = record.user.map(display),
+        agent.id = record.agent.map(display),
+        request.id = record.request.as_ref().map(display),
         call.outcome = outcome,
         call.attempts = record.attempts,
         call.duration_ms = record.duration.as_millis() as u64,

@@ -10,6 +10,7 @@ mod engine;
 mod exit;
 mod first;
 mod local;
+mod log;
 mod login;
 mod show;
 mod storage;

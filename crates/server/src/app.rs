@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::api::{self, Needs, Route};
+use crate::events::Listeners;
 use crate::guesses::Guesses;
 use crate::secret_source::StoredSecrets;
 use crate::visitors::{Visitor, Visitors};
@@ -45,6 +46,7 @@ pub struct App {
     pub(crate) egress: Egress,
     pub(crate) visitors: Arc<Visitors>,
     pub(crate) guesses: Arc<Guesses>,
+    pub(crate) listeners: Arc<Listeners>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) document: Arc<openapi::Document>,
 }
@@ -64,6 +66,7 @@ impl App {
         Self {
             visitors: Arc::new(Visitors::new(store.clone())),
             guesses: Arc::default(),
+            listeners: Arc::default(),
             settings: settings.into(),
             document: Arc::new(openapi::Document::of(&routes())),
             tools,
@@ -107,6 +110,11 @@ impl App {
     /// revision first: what is read afterwards is at least as new.
     pub async fn follow(self, revision: u64, stop: CancellationToken) {
         feed::follow(self, revision, stop).await;
+    }
+
+    /// To be cancelled when the server shall stop: streams of events have no end of their own.
+    pub fn stopping(&self) -> CancellationToken {
+        self.listeners.stopping()
     }
 
     /// Where a request comes from, past the proxies that the operator trusts.
@@ -153,7 +161,7 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, audit, changes, docs, execute, import, providers, schema_preview, secrets, session, spaces, stats, tokens,
+        agents, audit, changes, docs, events, execute, import, providers, schema_preview, secrets, session, spaces, stats, tokens,
         tool_calls, tools, users,
     };
     let tables = [
@@ -163,6 +171,7 @@ pub(crate) fn routes() -> Vec<Route> {
         execute::routes(),
         tool_calls::routes(),
         stats::routes(),
+        events::routes(),
         agents::routes(),
         providers::routes(),
         secrets::routes(),

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
+use haft_core::{CallError, Caller, ErrorKind, Message, RequestId, Source, SpaceId};
 
 use crate::api::Needs;
 use crate::app::AppState;
@@ -59,11 +59,13 @@ pub(crate) async fn check(
     let (mut parts, body) = request.into_parts();
     match let_in(&state, needs, &parts).await {
         Ok(visitor) => {
+            let request = parts.extensions.get::<RequestId>().cloned();
             parts.extensions.insert(Caller {
                 space: visitor.space,
                 user: Some(visitor.user.id),
                 source: source(&parts.headers),
                 locale: locale(&parts.headers),
+                request,
             });
             parts.extensions.insert(visitor);
             next.run(Request::from_parts(parts, body)).await

@@ -77,9 +77,6 @@ fn write(status: StatusCode, envelope: &impl Serialize) -> Response {
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             response
         }
-        Err(error) => {
-            tracing::error!(%error, "An answer could not be written");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
+        Err(error) => error::internal(error).into_response(),
     }
 }

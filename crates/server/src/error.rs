@@ -1,6 +1,7 @@
 //! Failures on their way out: which status each kind has, and how they get their words.
 
 use std::any::Any;
+use std::error::Error as StdError;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -12,7 +13,7 @@ use haft_core::{CallError, ErrorKind, Locale, Message};
 use serde_json::Value;
 
 use crate::envelope;
-use crate::request::Asked;
+use crate::request::{Asked, Exchange};
 
 haft_core::templates! {
     NO_SUCH_ROUTE = "api.noSuchRoute",
@@ -41,14 +42,43 @@ impl Failure {
         Self { status, error: CallError::new(ErrorKind::BadRequest, message) }
     }
 
-    /// The answer, in the language of who asked.
-    pub(crate) fn answer(&self, asked: &Asked) -> Response {
-        // What went wrong inside is for the operator's eyes.
-        if is_inner(self.error.kind()) {
+    /// Tells the operator of what is not the caller's doing.
+    pub(crate) fn log(&self, asked: &Asked, exchange: &Exchange) {
+        let kind = self.error.kind();
+        // Of calls that are refused there may be thousands; who cannot keep up with them says so once.
+        if !self.status.is_server_error() || kind == ErrorKind::Overloaded {
+            return;
+        }
+        let (status, duration) = (self.status.as_u16(), exchange.duration().as_millis() as u64);
+        if is_inner(kind) {
+            // What went wrong inside is for the operator's eyes.
             let details = self.error.details(Locale::En);
             let cause = details.get("cause").and_then(Value::as_str).unwrap_or_default();
-            tracing::error!(request.id = asked.id, error = %self.error, cause, "A request failed");
+            tracing::error!(
+                request.id = %asked.id,
+                request.method = %exchange.method,
+                request.route = exchange.route(),
+                request.status = status,
+                request.duration_ms = duration,
+                error = %self.error,
+                cause,
+                "A request failed: {kind}"
+            );
+        } else {
+            // Its words may hold an address that somebody gave, which is nothing for a log.
+            tracing::warn!(
+                request.id = %asked.id,
+                request.method = %exchange.method,
+                request.route = exchange.route(),
+                request.status = status,
+                request.duration_ms = duration,
+                "A request failed on the other side: {kind}"
+            );
         }
+    }
+
+    /// The answer, in the language of who asked.
+    pub(crate) fn answer(&self, asked: &Asked) -> Response {
         let mut response = envelope::failure(self.status, &self.error, asked);
         add_headers(&mut response, &self.error);
         response
@@ -130,11 +160,15 @@ fn path(parts: &Parts) -> &str {
 }
 
 /// The answer when a handler of ours panicked.
-pub(crate) fn panicked(panic: &(dyn Any + Send), asked: &Asked) -> Response {
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
     let reason =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    tracing::error!(request.id = asked.id, reason, "A handler panicked");
-    Failure::from(CallError::new(ErrorKind::Internal, Message::new(&INTERNAL))).answer(asked)
+    internal(format!("a handler panicked: {}", reason.unwrap_or("it did not say why")))
+}
+
+/// The answer when something failed that only the log may tell of.
+pub(crate) fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Failure {
+    CallError::new(ErrorKind::Internal, Message::new(&INTERNAL)).caused_by(cause).into()
 }
 
 #[cfg(test)]

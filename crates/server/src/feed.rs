@@ -1,4 +1,5 @@
-//! Follows what changes in the store, here and in other processes: tools are renewed, people looked up anew.
+//! Follows what changes in the store, here and in other processes: tools are renewed, people looked up anew,
+//! and those who listen are told.
 //!
 //! Whose rights changed is what must be known; a space whose tools cannot be renewed is no reason to close the others.
 
@@ -70,7 +71,7 @@ impl Following {
             app.secrets.forget(*space);
         }
         app.visitors.followed();
-        self.behind.extend(changes.spaces);
+        self.behind.extend(&changes.spaces);
         self.revision = changes.revision;
         for space in std::mem::take(&mut self.behind) {
             if let Err(error) = app.tools.renew(space).await {
@@ -78,6 +79,8 @@ impl Following {
                 self.behind.insert(space);
             }
         }
+        // Last, so that who hears of a change finds it made.
+        app.listeners.tell(changes);
         Ok(())
     }
 }

@@ -8,8 +8,10 @@ mod call_log;
 mod difference;
 mod envelope;
 mod error;
+mod events;
 mod feed;
 mod guesses;
+mod impatient;
 mod listen;
 mod openapi;
 mod origin;
@@ -32,5 +34,5 @@ use haft_core::Template;
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
     let own = [auth::TEMPLATES, body::TEMPLATES, error::TEMPLATES, query::TEMPLATES, visitors::TEMPLATES];
-    own.into_iter().flatten().copied().chain(routes::all_templates()).collect()
+    own.into_iter().flatten().copied().chain(events::all_templates()).chain(routes::all_templates()).collect()
 }

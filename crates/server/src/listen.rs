@@ -8,6 +8,8 @@ use axum::serve::{ListenerExt, TapIo};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
+use crate::impatient::{Impatient, ImpatientListener};
+
 /// Serves until `stop` is cancelled, then takes no more connections and gives
 /// requests under way the grace time to finish.
 pub async fn serve(
@@ -33,9 +35,11 @@ pub async fn serve(
 }
 
 /// Small answers leave at once: otherwise each one waits 40 ms for company.
-fn without_delay(listener: TcpListener) -> TapIo<TcpListener, impl FnMut(&mut TcpStream) + Send + 'static> {
-    listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
+fn without_delay(
+    listener: TcpListener,
+) -> TapIo<ImpatientListener, impl FnMut(&mut Impatient<TcpStream>) + Send + 'static> {
+    ImpatientListener(listener).tap_io(|connection| {
+        if let Err(error) = connection.stream().set_nodelay(true) {
             tracing::debug!(%error, "A connection does not take TCP_NODELAY");
         }
     })
@@ -54,6 +58,6 @@ mod tests {
         let mut listener = without_delay(listener);
         let (accepted, client) = tokio::join!(listener.accept(), TcpStream::connect(address));
         client.expect("connected");
-        assert!(accepted.0.nodelay().expect("an option"));
+        assert!(accepted.0.stream().nodelay().expect("an option"));
     }
 }

@@ -140,6 +140,9 @@ fn parameters(route: &Route, components: &Value) -> Vec<Value> {
     if answers::is_sent_as_it_stands(route) {
         parameters.push(reference("parameters", "IfNoneMatch"));
     }
+    if answers::is_stream(route) {
+        parameters.push(reference("parameters", "LastEventId"));
+    }
     if route.needs != Needs::Nothing {
         parameters.push(reference("parameters", "HaftSpace"));
     }
@@ -197,6 +200,7 @@ fn said_of_tag(name: &str) -> &'static str {
         "tools" => "What agents can do: definitions, versions, calls, imports.",
         "tool-calls" => "What became of every call, and making one again.",
         "stats" => "How many calls there were, how they ended, how long they took.",
+        "events" => "What happens, as it happens. Not in the envelope.",
         "agents" => "Models with instructions, and the tools each is bound to.",
         "providers" => "Where models come from.",
         "secrets" => "Credentials that tools use. Values go in and never out.",

@@ -21,7 +21,8 @@ pub(crate) async fn allow(State(state): State<AppState>, request: Request, next:
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
     if is_question {
         let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
-        let names = "Authorization, Content-Type, If-Match, Idempotency-Key, Accept-Language, Haft-Space";
+        let names = "Authorization, Content-Type, If-Match, Idempotency-Key, Accept-Language, Haft-Space, \
+                     Last-Event-ID";
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(names));
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));

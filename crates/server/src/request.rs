@@ -3,77 +3,97 @@
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use axum::extract::{FromRequestParts, Request};
+use axum::extract::{FromRequestParts, MatchedPath, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use haft_core::Locale;
+use haft_core::{Locale, RequestId};
 use uuid::Uuid;
 
 use crate::error::{self, Failure};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request: the caller's own when it gave a plain one, else a new one.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestId(pub(crate) HeaderValue);
-
 /// Gives the request its id, and the answer the same, also when a handler of ours panics.
 pub(crate) async fn give_id(mut request: Request, next: Next) -> Response {
-    let id =
-        request.headers().get(REQUEST_ID).filter(|value| is_plain(value)).cloned().unwrap_or_else(new_id);
-    request.extensions_mut().insert(RequestId(id.clone()));
-    let locale = locale(request.headers());
+    let asked = Asked {
+        id: given(request.headers()).unwrap_or_else(|| Uuid::now_v7().into()),
+        locale: locale(request.headers()),
+    };
+    request.extensions_mut().insert(asked.id.clone());
+    let exchange = Exchange::of(&request);
     let has_body = request.headers().contains_key(header::CONTENT_LENGTH)
         || request.headers().contains_key(header::TRANSFER_ENCODING);
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let asked = || Asked { id: id.to_str().unwrap_or_default().to_owned(), locale };
-    let mut response = answered.unwrap_or_else(|panic| error::panicked(&*panic, &asked()));
+    let mut response = answered.unwrap_or_else(|panic| error::panicked(&*panic).into_response());
     // Here the language is known, so here a failure gets its words.
     if let Some(failure) = response.extensions_mut().remove::<Arc<Failure>>() {
-        response = failure.answer(&asked());
+        failure.log(&asked, &exchange);
+        response = failure.answer(&asked);
     }
     // Who is refused before the body was read cannot use the connection again, and shall know.
     if has_body && matches!(response.status().as_u16(), 401 | 403 | 413 | 415) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    response.headers_mut().insert(REQUEST_ID, id);
+    response.headers_mut().insert(REQUEST_ID, header_of(&asked.id));
     response
 }
 
-fn is_plain(value: &HeaderValue) -> bool {
-    (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic)
+/// The id that the caller gave, when it is a plain one.
+fn given(headers: &HeaderMap) -> Option<RequestId> {
+    headers.get(REQUEST_ID)?.to_str().ok()?.parse().ok()
 }
 
-fn new_id() -> HeaderValue {
-    let mut buffer = Uuid::encode_buffer();
-    let text = Uuid::now_v7().hyphenated().encode_lower(&mut buffer);
-    HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+fn header_of(id: &RequestId) -> HeaderValue {
+    let value = match id {
+        RequestId::Made(id) => {
+            HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+        }
+        RequestId::Given(text) => HeaderValue::from_str(text),
+    };
+    value.unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+}
+
+/// What the log says of a request: never the whole address, for what stands behind `?` may be anything.
+pub(crate) struct Exchange {
+    pub(crate) method: Method,
+    route: Option<MatchedPath>,
+    started: Instant,
+}
+
+impl Exchange {
+    fn of(request: &Request) -> Self {
+        let route = request.extensions().get::<MatchedPath>().cloned();
+        Self { method: request.method().clone(), route, started: Instant::now() }
+    }
+
+    /// The route as its table has it, with `{id}` for any id; nothing where there is none.
+    pub(crate) fn route(&self) -> Option<&str> {
+        self.route.as_ref().map(MatchedPath::as_str)
+    }
+
+    pub(crate) fn duration(&self) -> Duration {
+        self.started.elapsed()
+    }
 }
 
 /// What an answer needs to know of its request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
-    pub(crate) id: String,
+    pub(crate) id: RequestId,
     pub(crate) locale: Locale,
-}
-
-impl Asked {
-    pub(crate) fn of(parts: &Parts) -> Self {
-        let id = parts.extensions.get::<RequestId>();
-        let id = id.and_then(|id| id.0.to_str().ok()).unwrap_or_default().to_owned();
-        Self { id, locale: locale(&parts.headers) }
-    }
 }
 
 impl<S: Sync> FromRequestParts<S> for Asked {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of(parts))
+        let id = parts.extensions.get::<RequestId>().cloned();
+        Ok(Self { id: id.unwrap_or_else(|| Uuid::nil().into()), locale: locale(&parts.headers) })
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Visitor {
     pub(crate) via: Via,
     /// Until then, where it ends by itself.
     pub(crate) until: Option<Timestamp>,
+    /// What it is looked up by.
+    key: Key,
     /// When the use of its token was last noted.
     noted: AtomicU64,
 }
@@ -128,14 +130,25 @@ impl Visitors {
 
     /// Whose token it is.
     pub(crate) async fn of_token(&self, token: &str) -> Result<Option<Arc<Visitor>>, CallError> {
-        let key = (CredentialHash::of(token), None);
+        let found = self.by_token((CredentialHash::of(token), None)).await?;
+        Ok(found.inspect(|visitor| self.note_use(visitor)))
+    }
+
+    /// The same visitor as things are now, for whoever stays; nothing when it may no longer be here.
+    pub(crate) async fn again(&self, visitor: &Visitor) -> Result<Option<Arc<Visitor>>, CallError> {
+        match visitor.via {
+            Via::Token(_) => self.by_token(visitor.key).await,
+            Via::Session(_) => self.by_session(visitor.key).await,
+        }
+    }
+
+    async fn by_token(&self, key: Key) -> Result<Option<Arc<Visitor>>, CallError> {
         if let Some((hash, visitor)) = &*self.own.read().unwrap_or_else(PoisonError::into_inner)
             && *hash == key.0
         {
             return Ok(Some(visitor.clone()));
         }
         if let Some(visitor) = self.remembered(&key)? {
-            self.note_use(&visitor);
             return Ok(Some(visitor));
         }
         let generation = self.generation.load(Ordering::Acquire);
@@ -147,11 +160,10 @@ impl Visitors {
             via: Via::Token(found.token.id),
             until: found.token.expires_at,
             user: found.user,
+            key,
             noted: AtomicU64::new(0),
         };
-        let visitor = self.remember(key, visitor, generation);
-        self.note_use(&visitor);
-        Ok(Some(visitor))
+        Ok(Some(self.remember(visitor, generation)))
     }
 
     /// Notes the use of a token, for its owner to see. Nobody waits for it.
@@ -179,13 +191,16 @@ impl Visitors {
         session: &str,
         space: Option<SpaceId>,
     ) -> Result<Option<Arc<Visitor>>, CallError> {
-        let key = (CredentialHash::of(session), space);
+        self.by_session((CredentialHash::of(session), space)).await
+    }
+
+    async fn by_session(&self, key: Key) -> Result<Option<Arc<Visitor>>, CallError> {
         if let Some(visitor) = self.remembered(&key)? {
             return Ok(Some(visitor));
         }
         let generation = self.generation.load(Ordering::Acquire);
         let Some((user, until)) = self.store.find_session(&key.0).await? else { return Ok(None) };
-        let place = match space {
+        let place = match key.1 {
             Some(space) => self.store.role_of(space, user.id).await?.map(|role| (space, role)),
             None => self.store.personal_space(user.id).await?,
         };
@@ -198,9 +213,10 @@ impl Visitors {
             scope: Scope::Admin,
             via,
             until: Some(until),
+            key,
             noted: AtomicU64::new(0),
         };
-        Ok(Some(self.remember(key, visitor, generation)))
+        Ok(Some(self.remember(visitor, generation)))
     }
 
     fn remembered(&self, key: &Key) -> Result<Option<Arc<Visitor>>, CallError> {
@@ -213,14 +229,14 @@ impl Visitors {
         Ok(known.get(key).filter(is_current).cloned())
     }
 
-    fn remember(&self, key: Key, visitor: Visitor, generation: u64) -> Arc<Visitor> {
+    fn remember(&self, visitor: Visitor, generation: u64) -> Arc<Visitor> {
         let visitor = Arc::new(visitor);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if self.generation.load(Ordering::Acquire) == generation {
             if known.len() >= MOST {
                 known.clear();
             }
-            known.insert(key, visitor.clone());
+            known.insert(visitor.key, visitor.clone());
         }
         visitor
     }
@@ -229,6 +245,7 @@ impl Visitors {
     pub(crate) fn let_in(&self, user: User, space: SpaceId) -> SecretString {
         let id = Uuid::new_v4();
         let token = SecretString::from(format!("haft_{}{}", id.simple(), Uuid::new_v4().simple()));
+        let hash = CredentialHash::of(token.expose_secret());
         let visitor = Visitor {
             user,
             space,
@@ -236,11 +253,11 @@ impl Visitors {
             scope: Scope::Admin,
             via: Via::Token(id.into()),
             until: None,
+            key: (hash, None),
             // Nobody has it but this process.
             noted: AtomicU64::new(u64::MAX),
         };
-        let own = (CredentialHash::of(token.expose_secret()), Arc::new(visitor));
-        *self.own.write().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        *self.own.write().unwrap_or_else(PoisonError::into_inner) = Some((hash, Arc::new(visitor)));
         token
     }
 

@@ -115,7 +115,7 @@ impl Store {
                 }
                 Err(error) => {
                     let id = row.text(0)?;
-                    tracing::warn!(tool = id, %space, cause = %error, "A stored tool cannot be read");
+                    tracing::warn!(tool.id = id, space.id = %space, cause = %error, "A stored tool cannot be read");
                 }
             }
         }

@@ -1,8 +1,10 @@
 //! A client of the API, as tests use it: every reply is kept whole.
 
-use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response};
 use serde_json::Value;
+
+use crate::sse::EventStream;
 
 /// Speaks HTTP to one server.
 #[derive(Clone)]
@@ -73,11 +75,32 @@ impl Client {
         typed.attempt(method, path, body.to_string().into_bytes()).await.ok()
     }
 
-    async fn attempt(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Reply, reqwest::Error> {
+    /// Listens to events at a path.
+    pub async fn events(&self, path: &str) -> EventStream {
+        let response = self.ask(Method::GET, path, Vec::new()).await.expect("an answer");
+        if response.status() != 200 {
+            let (status, text) = (response.status(), response.text().await);
+            panic!("{path}: {status}: {text:?}");
+        }
+        EventStream::new(response)
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response, reqwest::Error> {
         let request = self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
-        let response = request.body(body).send().await?;
+        request.body(body).send().await
+    }
+
+    async fn attempt(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Reply, reqwest::Error> {
+        let mut response = self.ask(method, path, body).await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await?;
+        let is_stream = headers.get("content-type").is_some_and(|value| value == "text/event-stream");
+        let text = if is_stream {
+            // It has no end, so what it begins with must do.
+            let first = response.chunk().await?.unwrap_or_default();
+            String::from_utf8_lossy(&first).into_owned()
+        } else {
+            response.text().await?
+        };
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
         Ok(Reply { status, headers, body })
     }

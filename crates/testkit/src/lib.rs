@@ -12,6 +12,7 @@ mod client;
 mod node;
 mod place;
 mod process;
+mod sse;
 mod upstream;
 mod wait;
 
@@ -19,5 +20,6 @@ pub use client::{Client, Reply};
 pub use node::{node, node_modules};
 pub use place::Place;
 pub use process::{Finished, HaftProcess, run};
+pub use sse::{Event, EventStream};
 pub use upstream::{Seen, Upstream, json_reply, reply};
 pub use wait::eventually;

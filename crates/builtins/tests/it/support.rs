@@ -14,8 +14,13 @@ pub(crate) fn tools() -> &'static ToolService {
 
 pub(crate) async fn call(tool: &str, arguments: Value, locale: Locale) -> ToolExecutionResult {
     let tools = tools();
-    let caller =
-        Caller { space: SpaceId::from(uuid::Uuid::nil()), user: None, source: Source::Library, locale };
+    let caller = Caller {
+        space: SpaceId::from(uuid::Uuid::nil()),
+        user: None,
+        source: Source::Library,
+        locale,
+        request: None,
+    };
     let request = CallRequest { tool: tool.to_owned(), arguments, options: CallOptions::default() };
     tools.call(&caller, request).await.expect("the engine itself works")
 }

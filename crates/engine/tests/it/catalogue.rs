@@ -202,7 +202,8 @@ async fn a_space_sees_the_shared_tools_and_its_own_and_nothing_else() {
     assert!(tools.in_space(space(2)).get(&id).is_none() && tools.in_space(space(2)).get("mine").is_none());
 
     let call = async |n: u128, tool: &str| {
-        let caller = Caller { space: space(n), user: None, source: Source::Api, locale: Locale::En };
+        let (source, locale) = (Source::Api, Locale::En);
+        let caller = Caller { space: space(n), user: None, source, locale, request: None };
         let request =
             CallRequest { tool: tool.to_owned(), arguments: json!({}), options: CallOptions::default() };
         tools

@@ -37,6 +37,7 @@ fn caller(space: u128) -> Caller {
         user,
         source: Source::Api,
         locale: Locale::En,
+        request: None,
     }
 }
 

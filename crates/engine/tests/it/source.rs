@@ -71,7 +71,7 @@ fn space(number: u128) -> SpaceId {
 }
 
 async fn calls(tools: &ToolService, space: SpaceId, tool: &str) -> Result<bool, ErrorKind> {
-    let caller = Caller { space, user: None, source: Source::Api, locale: Locale::En };
+    let caller = Caller { space, user: None, source: Source::Api, locale: Locale::En, request: None };
     let request =
         CallRequest { tool: tool.to_owned(), arguments: json!({}), options: CallOptions::default() };
     tools.call(&caller, request).await.map(|result| result.is_success()).map_err(|error| error.kind())

@@ -18,22 +18,17 @@ pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod users;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use tracing_subscriber::EnvFilter;
 
 use crate::door::{Answer, Door};
-use crate::{exit, show};
+use crate::log::LogFormat;
+use crate::{exit, log, show};
 
-/// Log lines go to standard error; standard output is for answers.
+/// What a command logs is for who typed it.
 fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| anyhow::anyhow!("HAFT_LOG: {filter:?} is not a log filter: {error}"))?;
-    let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
-    Ok(())
+    log::to_stderr(filter, LogFormat::Text)
 }
 
 /// Shows a failure, if it is one, and gives the code to end with.

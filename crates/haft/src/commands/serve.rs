@@ -20,8 +20,9 @@ use crate::config::Config;
 use crate::engine::Parts;
 use crate::first::{Admin, Samples};
 use crate::local::LINK;
+use crate::log::LogFormat;
 use crate::storage::told;
-use crate::{engine, exit, first};
+use crate::{engine, exit, first, log};
 
 const DEFAULT_PORT: u16 = 7420;
 
@@ -32,7 +33,20 @@ const GRACE: Duration = Duration::from_secs(10);
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
-    super::log_to_stderr(config.log.as_deref().unwrap_or("info"))?;
+    let format = args.log_format.or(config.log_format).unwrap_or_default();
+    log::to_stderr(config.log.as_deref().unwrap_or("info"), format)?;
+    let ended = serve(args, config).await;
+    match (ended, format) {
+        // Whoever reads the log as JSON shall read in it, too, why there is no server.
+        (Err(error), LogFormat::Json) => {
+            tracing::error!(error = format!("{error:#}"), "The server cannot go on");
+            Ok(exit::code_of(&error).into())
+        }
+        (ended, LogFormat::Json | LogFormat::Text) => ended,
+    }
+}
+
+async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let addr =
         args.addr.or(config.addr).unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)));
     let egress = config.egress()?;
@@ -69,7 +83,8 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);
-    let stop = stop_on_signal()?;
+    let stop = app.stopping();
+    stop_on_signal(stop.clone())?;
     let following = app.clone().follow(revision, stop.clone());
     let tidying = haft_server::keep_up(log.clone(), Retention::default(), stop.clone());
 
@@ -109,11 +124,9 @@ async fn greet(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError
     Ok(())
 }
 
-/// Cancelled by the first SIGTERM or SIGINT; the second ends the process at once.
-fn stop_on_signal() -> anyhow::Result<CancellationToken> {
-    let stop = CancellationToken::new();
+/// The first SIGTERM or SIGINT cancels; the second ends the process at once.
+fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let asked = stop.clone();
     #[expect(clippy::disallowed_methods, reason = "it ends with the process")]
     tokio::spawn(async move {
         let mut signalled = async || {
@@ -124,9 +137,9 @@ fn stop_on_signal() -> anyhow::Result<CancellationToken> {
         };
         signalled().await;
         tracing::info!("Stopping: no new connections, finishing what is under way");
-        asked.cancel();
+        stop.cancel();
         signalled().await;
         std::process::exit(exit::code(ErrorKind::Cancelled).into());
     });
-    Ok(stop)
+    Ok(())
 }

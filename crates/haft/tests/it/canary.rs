@@ -15,6 +15,7 @@ use std::time::Duration;
 use axum::http::Method;
 use haft_testkit::{Client, HaftProcess, Place, Reply, Upstream};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use self::echo::{PATHS, echo, parrot};
@@ -22,7 +23,7 @@ use self::encode::{base64, percent};
 use self::watch::Watch;
 use crate::survival::{Settings, python};
 
-/// Nothing that is read takes longer; a stream that never ends needs a look of its own.
+/// Nothing that is read takes longer; a stream, which never ends, is looked at when the server has stopped.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
@@ -48,6 +49,8 @@ struct Scene {
     /// The admin, whose token is a canary too.
     api: Client,
     log: PathBuf,
+    /// All that is told to somebody who listens from the beginning.
+    events: JoinHandle<String>,
     upstream: Upstream,
     /// One tool of each sort of credential.
     tools: Vec<String>,
@@ -70,7 +73,8 @@ impl Scene {
             .with("HAFT_LOG", "trace");
         let log = std::env::temp_dir().join(format!("haft-canary-{}.log", std::process::id()));
         let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
-        Self { watch, place, settings, server, api, log, upstream, tools: Vec::new() }
+        let events = tokio::spawn(api.events("/api/events").await.rest());
+        Self { watch, place, settings, server, api, log, events, upstream, tools: Vec::new() }
     }
 
     /// Sends something, or only asks, and looks at what comes back.
@@ -349,6 +353,12 @@ impl Scene {
     async fn end(self) {
         self.server.terminate();
         assert_eq!(self.server.ended().await, Some(0));
+        let events = self.events.await.expect("a text");
+        for name in ["tool.created", "tool.updated", "tool.call.completed", "tool.call.failed"] {
+            assert!(events.contains(&format!("event: {name}\n")), "nothing is told of {name}");
+        }
+        assert!(!events.contains("event: dropped"), "not all was heard");
+        self.watch.look("the events", &events);
         for (name, bytes) in files(&self.place.directory) {
             self.watch.look_at_bytes(&format!("{name} after the stop"), &bytes);
         }

@@ -46,6 +46,7 @@ async fn what_is_wrong_in_the_file_is_said_with_its_place() {
         ("unknown", "adress = \"127.0.0.1:1\"\n", "unknown field `adress`"),
         ("value", "addr = \"nowhere\"\n", "invalid socket address"),
         ("syntax", "addr = \n", "TOML parse error"),
+        ("format", "log_format = \"xml\"\n", "unknown variant `xml`"),
     ] {
         let file = File::new(name, text);
         let ended = run(HAFT, &["serve", "--config", file.path()], &[], "").await;

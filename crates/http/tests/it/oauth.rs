@@ -179,6 +179,7 @@ async fn a_token_belongs_to_one_space() {
             user: None,
             source: Source::Api,
             locale: Locale::En,
+            request: None,
         };
         let request =
             CallRequest { tool: "t".to_owned(), arguments: json!({}), options: CallOptions::default() };

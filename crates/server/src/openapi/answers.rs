@@ -18,6 +18,9 @@ const AS_THEY_STAND: [(&str, &str); 4] = [
     ("DocsStyle", "text/css"),
 ];
 
+/// What has no end and no envelope: events, each a block of its own.
+const STREAM: &str = "EventStream";
+
 /// Things whose removal, too, may say which version it means.
 const REMOVED_BY_VERSION: [&str; 2] = ["Tool", "Agent"];
 
@@ -58,6 +61,10 @@ fn shared_name(status: u16) -> String {
 
 pub(super) fn is_sent_as_it_stands(route: &Route) -> bool {
     route.doc.answers.iter().any(|(_, component)| media_type(component).is_some())
+}
+
+pub(super) fn is_stream(route: &Route) -> bool {
+    route.doc.answers.iter().any(|(_, component)| *component == STREAM)
 }
 
 fn media_type(component: &str) -> Option<&'static str> {
@@ -107,6 +114,13 @@ fn success(route: &Route, components: &Value, status: u16, component: &str) -> V
         });
     }
     let mut headers = json!({"x-request-id": reference("headers", "RequestId")});
+    if component == STREAM {
+        return json!({
+            "description": "Server-sent events, without an envelope, until one side ends them.",
+            "headers": headers,
+            "content": {"text/event-stream": {"schema": data}},
+        });
+    }
     if has(components, component, "version") {
         headers["ETag"] = reference("headers", "ETag");
     }

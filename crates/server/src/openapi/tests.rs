@@ -29,6 +29,7 @@ fn table() -> Vec<Route> {
         Route::post("/login", nothing).needs(Needs::Nothing).takes("Login").answers(200, "Me"),
     ];
     table.extend(crate::routes::docs::routes());
+    table.extend(crate::routes::events::routes());
     table
 }
 
@@ -88,6 +89,19 @@ fn the_document_tells_of_itself_without_an_envelope() {
     let schema = &own["responses"]["200"]["content"]["application/json"]["schema"];
     assert_eq!(schema, &reference("schemas", "OpenApiDocument"));
     assert!(document["paths"]["/api/docs"]["get"]["responses"]["200"]["content"]["text/html"].is_object());
+}
+
+#[test]
+fn a_stream_has_no_envelope_but_its_refusals_do() {
+    let document = document(&table());
+    let events = &document["paths"]["/api/events"]["get"];
+    assert_eq!(statuses(events), ["200", "400", "401", "403", "404", "429", "500", "503"]);
+    let answers = &events["responses"];
+    let schema = &answers["200"]["content"]["text/event-stream"]["schema"];
+    assert_eq!(schema, &reference("schemas", "EventStream"));
+    assert_eq!(answers["400"], reference("responses", "Error400"));
+    let parameters = events["parameters"].as_array().expect("a list");
+    assert!(parameters.contains(&reference("parameters", "LastEventId")));
 }
 
 #[test]

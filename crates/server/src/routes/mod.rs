@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod audit;
 pub(crate) mod changes;
 pub(crate) mod docs;
+pub(crate) mod events;
 pub(crate) mod execute;
 pub(crate) mod health;
 pub(crate) mod import;
@@ -25,6 +26,7 @@ use haft_core::Template;
 /// Every message of the routes.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     let own = [
+        events::TEMPLATES,
         execute::TEMPLATES,
         saving::TEMPLATES,
         secrets::TEMPLATES,

@@ -6,6 +6,7 @@
     reason = "a test may panic, and ends its tasks itself"
 )]
 
+mod events;
 mod execute;
 mod protocol;
 mod support;

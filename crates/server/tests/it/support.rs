@@ -104,12 +104,11 @@ impl App {
         engine.register(fixed.category("utility")).expect("registered");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let stop = CancellationToken::new();
         let secrets = Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
         let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
         let log = CallLog::open(&Database::Memory).await.expect("a call log in memory");
         let app = haft_server::App::new(engine.clone(), store, log, secrets, egress, Settings::default());
-        let router = app.router();
+        let (router, stop) = (app.router(), app.stopping());
         let served = tokio::spawn(haft_server::serve(listener, router, stop.clone(), grace));
         Self {
             api: Client::new(&url, TOKEN),

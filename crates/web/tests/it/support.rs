@@ -39,8 +39,13 @@ pub(crate) async fn call_with(
     locale: Locale,
     options: CallOptions,
 ) -> Made {
-    let caller =
-        Caller { space: SpaceId::from(uuid::Uuid::nil()), user: None, source: Source::Library, locale };
+    let caller = Caller {
+        space: SpaceId::from(uuid::Uuid::nil()),
+        user: None,
+        source: Source::Library,
+        locale,
+        request: None,
+    };
     let request = CallRequest { tool: tool.to_owned(), arguments, options: options.retries(0) };
     Made { result: tools.call(&caller, request).await.expect("the engine itself works"), locale }
 }

@@ -100,6 +100,7 @@ pub(super) fn request(
             let name = match name {
                 "If-Match" => "if-match",
                 "If-None-Match" => "if-none-match",
+                "Last-Event-ID" => "last-event-id",
                 _ => "haft-space",
             };
             headers.push((name, (*generator.rng.pick(&ODD_VERSIONS)).to_owned()));

@@ -163,6 +163,7 @@ fn of_tools() -> Vec<Row> {
         row("GET /api/tool-calls/{id}", Read, [Case::new(200)]),
         row("POST /api/tool-calls/{id}/replay", Call, [Case::new(200).body(json!({}))]),
         row("GET /api/stats", Read, ["", "?tool=zeppelin_tool", "?agent=zeppelin_agent"].map(asked)),
+        get("GET /api/events", Read),
         row("POST /api/tools/schema-preview", Read, [Case::new(200).body(tool())]),
     ]
 }

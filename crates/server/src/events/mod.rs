@@ -1,0 +1,127 @@
+//! Listening to events: who listens, and what all listeners are told of. How one is served is in `stream.rs`.
+//!
+//! Nothing here publishes: calls are told of by the engine, and changes are kept by the store.
+
+mod filter;
+mod frame;
+mod stream;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_core::{CallError, ErrorKind, Message, Template, UserId};
+use haft_store::Changes;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::filter::Filter;
+pub(crate) use self::stream::EventStream;
+
+haft_core::templates! {
+    TOO_MANY = "events.tooMany",
+        "this user listens to events {most} times already; end one of the streams first",
+        "该用户已打开 {most} 个事件流；请先关闭其中一个";
+}
+
+/// So often one user may listen at the same time.
+const MOST: usize = 64;
+
+/// So many steps of the change feed a listener may miss. One that missed more looks for itself.
+const STEPS: usize = 64;
+
+/// Every message of the events.
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [TEMPLATES, filter::TEMPLATES].into_iter().flatten().copied()
+}
+
+/// Everyone who listens to events of this server.
+pub(crate) struct Listeners {
+    changes: broadcast::Sender<Arc<Changes>>,
+    seats: Mutex<HashMap<UserId, usize>>,
+    stop: CancellationToken,
+}
+
+impl Default for Listeners {
+    fn default() -> Self {
+        Self {
+            changes: broadcast::Sender::new(STEPS),
+            seats: Mutex::default(),
+            stop: CancellationToken::new(),
+        }
+    }
+}
+
+impl Listeners {
+    /// Cancelled when the server stops: streams have no end of their own.
+    pub(crate) fn stopping(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Tells all that something changed. What it was they read in the store, each as far as it may.
+    pub(crate) fn tell(&self, changes: Changes) {
+        if changes.identity || !changes.spaces.is_empty() {
+            // Nobody may listen; then there is nobody to tell.
+            let _ = self.changes.send(Arc::new(changes));
+        }
+    }
+
+    fn changes(&self) -> broadcast::Receiver<Arc<Changes>> {
+        self.changes.subscribe()
+    }
+
+    /// A seat for one more stream of a user, unless there are too many.
+    fn seat(self: &Arc<Self>, user: UserId) -> Result<Seat, CallError> {
+        let mut seats = self.seats();
+        let taken = seats.entry(user).or_default();
+        if *taken >= MOST {
+            let message = Message::new(&TOO_MANY).with("most", MOST);
+            return Err(CallError::new(ErrorKind::RateLimit, message));
+        }
+        *taken += 1;
+        Ok(Seat { listeners: self.clone(), user })
+    }
+
+    fn seats(&self) -> MutexGuard<'_, HashMap<UserId, usize>> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to one stream. Free again when it is dropped.
+struct Seat {
+    listeners: Arc<Listeners>,
+    user: UserId,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut seats = self.listeners.seats();
+        if let Some(taken) = seats.get_mut(&self.user) {
+            *taken -= 1;
+            if *taken == 0 {
+                seats.remove(&self.user);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_user_has_so_many_seats_and_gets_one_back() {
+        let listeners = Arc::new(Listeners::default());
+        let (ada, bob) = (UserId::from(Uuid::from_u128(1)), UserId::from(Uuid::from_u128(2)));
+        let mut seats: Vec<Seat> = (0..MOST).map(|_| listeners.seat(ada).expect("a seat")).collect();
+        let refused = listeners.seat(ada).map(drop).expect_err("no more");
+        assert_eq!(refused.kind(), ErrorKind::RateLimit);
+        listeners.seat(bob).map(drop).expect("others have their own");
+        seats.pop();
+        seats.push(listeners.seat(ada).expect("the one that was given back"));
+        assert!(listeners.seat(ada).is_err());
+        drop(seats);
+        assert!(listeners.seats().is_empty(), "who has gone is forgotten");
+    }
+}

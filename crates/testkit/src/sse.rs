@@ -1,0 +1,88 @@
+//! A stream of server-sent events, read one by one.
+
+use std::time::Duration;
+
+use reqwest::Response;
+use serde_json::Value;
+use tokio::time::timeout;
+
+/// Nothing a test waits for takes longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Nothing when the event has none of its own.
+    pub id: Option<u64>,
+    pub name: String,
+    pub data: Value,
+}
+
+/// A server that tells what happens. Dropped, it listens no longer.
+pub struct EventStream {
+    response: Response,
+    /// What came and is not taken yet.
+    unread: Vec<u8>,
+}
+
+impl EventStream {
+    pub(crate) fn new(response: Response) -> Self {
+        Self { response, unread: Vec::new() }
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The next event; nothing when the server ended the stream.
+    pub async fn next(&mut self) -> Option<Event> {
+        timeout(PATIENCE, self.take()).await.expect("an event, or the end, comes in time")
+    }
+
+    /// The next event, which there has to be.
+    pub async fn event(&mut self) -> Event {
+        self.next().await.expect("one more event")
+    }
+
+    /// All that comes until the server ends the stream, as it stands on the wire.
+    pub async fn rest(mut self) -> String {
+        while self.read().await {}
+        String::from_utf8(self.unread).expect("text")
+    }
+
+    async fn take(&mut self) -> Option<Event> {
+        loop {
+            while let Some(end) = self.unread.windows(2).position(|pair| pair == b"\n\n") {
+                let block: Vec<u8> = self.unread.drain(..end + 2).collect();
+                let event = event(std::str::from_utf8(&block).expect("text"));
+                if event.is_some() {
+                    return event;
+                }
+            }
+            if !self.read().await {
+                return None;
+            }
+        }
+    }
+
+    /// Reads some more; false at the end, however that came.
+    async fn read(&mut self) -> bool {
+        match self.response.chunk().await {
+            Ok(Some(bytes)) => {
+                self.unread.extend_from_slice(&bytes);
+                true
+            }
+            Ok(None) | Err(_) => false,
+        }
+    }
+}
+
+/// What a block says; nothing when it only shows that the server is there.
+fn event(block: &str) -> Option<Event> {
+    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    Some(Event {
+        id: field("id").map(|id| id.parse().expect("a number")),
+        name: field("event")?.to_owned(),
+        data: serde_json::from_str(field("data")?).expect("JSON"),
+    })
+}
