@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mask::Mask;
 use crate::{
-    AgentId, Binding, CallId, ConversationId, Locale, RequestId, SecretRef, Secrets, SpaceId, ToolName,
+    AgentId, Binding, CallId, ConversationId, Locale, RequestId, SecretRef, Secrets, SpaceId, ToolName, TraceParent,
     UserId,
 };
 
@@ -26,6 +26,21 @@ pub enum Source {
     Cli,
     Task,
     Library,
+}
+
+impl Source {
+    /// The word for it, as JSON has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Chat => "chat",
+            Self::Flow => "flow",
+            Self::Mcp => "mcp",
+            Self::Cli => "cli",
+            Self::Task => "task",
+            Self::Library => "library",
+        }
+    }
 }
 
 /// Who calls, and through which door.
@@ -52,6 +67,8 @@ pub struct CallOptions {
     pub conversation: Option<ConversationId>,
     /// The logged call that this one repeats.
     pub replay_of: Option<CallId>,
+    /// The span of the caller's trace that the call is part of.
+    pub trace_parent: Option<TraceParent>,
     pub binding: Option<Arc<Binding>>,
     pub cancel: Option<CancellationToken>,
 }
@@ -127,6 +144,12 @@ impl CallOptions {
     #[must_use]
     pub fn replay_of(mut self, call: CallId) -> Self {
         self.replay_of = Some(call);
+        self
+    }
+
+    #[must_use]
+    pub fn trace_parent(mut self, parent: TraceParent) -> Self {
+        self.trace_parent = Some(parent);
         self
     }
 

@@ -28,6 +28,7 @@ pub mod secret;
 pub mod space;
 pub mod text;
 pub mod tool;
+pub mod trace;
 pub mod user;
 
 pub use arguments::Arguments;
@@ -46,6 +47,7 @@ pub use schema::ToolSchema;
 pub use secret::{SecretRef, Secrets};
 pub use text::Text;
 pub use tool::{ToolSpec, ToolVersion};
+pub use trace::TraceParent;
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static Template> {

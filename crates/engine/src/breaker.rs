@@ -121,6 +121,14 @@ impl Breakers {
         listed
     }
 
+    /// What is left alone for now, or tried again, in whatever space.
+    pub(crate) fn not_closed(&self, now: Instant) -> Vec<(SpaceId, String)> {
+        let circuits = lock(&self.circuits);
+        let is_closed = |counts: &Mutex<Counts>| lock(counts).state(now) == CircuitState::Closed;
+        let open = circuits.by_key.iter().filter(|(_, counts)| !is_closed(counts));
+        open.map(|((space, key), _)| (*space, key.as_str().to_owned())).collect()
+    }
+
     /// Closes a circuit; false when there is none of that key.
     pub(crate) fn reset(&self, space: SpaceId, key: &BreakerKey, now: Instant) -> bool {
         let circuits = lock(&self.circuits);
@@ -454,9 +462,11 @@ mod tests {
         let listed = bench.breakers.list(Bench::space(), bench.at(1.0));
         let expected = Circuit { key: "k".to_owned(), state: CircuitState::Open, failures_in_a_row: 5 };
         assert_eq!(listed, [expected]);
+        assert_eq!(bench.breakers.not_closed(bench.at(1.0)), [(Bench::space(), "k".to_owned())]);
         assert!(bench.breakers.reset(Bench::space(), &BreakerKey::new("k"), bench.at(1.0)));
         assert!(!bench.breakers.reset(Bench::space(), &BreakerKey::new("none"), bench.at(1.0)));
         bench.call(1.0, None).expect("closed by hand");
+        assert!(bench.breakers.not_closed(bench.at(1.0)).is_empty());
     }
 
     #[test]

@@ -109,6 +109,10 @@ impl Events {
         self.0.subscribe()
     }
 
+    pub(crate) fn subscribers(&self) -> usize {
+        self.0.receiver_count()
+    }
+
     pub(crate) fn publish(&self, event: impl FnOnce() -> CallEvent) {
         if self.0.receiver_count() > 0 {
             // Everyone may have gone since; then there is nobody to tell.

@@ -60,12 +60,12 @@ pub use haft_core::{
     AgentId, Arguments, Binding, BoxFuture, BreakerKey, CallContext, CallError, CallId, CallOptions, Caller,
     ConfigError, ConversationId, Effect, ErrorKind, Kind, KindName, Locale, Message, Policy, Prepared,
     Progress, RequestId, Source, SpaceId, Template, ToolConfig, ToolExecutionResult, ToolId, ToolName,
-    ToolOutput, ToolSchema, ToolSpec, ToolVersion, UserId, Violation,
+    ToolOutput, ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId, Violation,
 };
 pub use mock::MockKind;
 pub use native::Answer;
 pub use prepare::PreparedTool;
-pub use record::{CallRecord, CallSink, SinkError};
+pub use record::{CallRecord, CallSink, RecordQueue, SinkError};
 pub use secrets::SecretSource;
 pub use service::{CallRequest, SpaceTools, ToolService};
 pub use source::{Loaded, ToolSource};

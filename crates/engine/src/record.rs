@@ -4,6 +4,7 @@
 //! runs unrecorded: when the sink cannot follow, calls are refused instead.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use haft_core::Violation;
 use haft_core::{
-    AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, Message, RequestId, Source, SpaceId,
-    ToolId, UserId,
+    AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, KindName, Message, RequestId, Source, SpaceId,
+    ToolId, TraceParent, UserId,
 };
 use jiff::Timestamp;
 use tokio::sync::{Notify, mpsc};
@@ -54,12 +55,16 @@ pub struct CallRecord {
     /// None when the caller named a tool that does not exist.
     pub tool: Option<(ToolId, u64)>,
     pub tool_name: Arc<str>,
+    /// Of the tool, where there is one.
+    pub kind: Option<KindName>,
     pub space: SpaceId,
     pub user: Option<UserId>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
     /// The logged call that this one repeats.
     pub replay_of: Option<CallId>,
+    /// The span of the caller's trace that the call is part of.
+    pub trace_parent: Option<TraceParent>,
     pub source: Source,
     /// The request that it came with, where it came over the network.
     pub request: Option<RequestId>,
@@ -85,6 +90,19 @@ pub trait CallSink: Send + Sync {
 /// Why a sink could not keep records for now.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
+/// How full the way of records to the sink is, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordQueue {
+    /// Calls under way: each keeps a place for its record.
+    pub under_way: usize,
+    /// Records that wait to be written.
+    pub waiting: usize,
+    /// So many places there are for both.
+    pub capacity: usize,
+    /// So many calls were refused so far because all places were taken.
+    pub refused: u64,
+}
+
 /// The way of records to the sink.
 pub(crate) struct Recorder {
     sink: Arc<dyn CallSink>,
@@ -95,6 +113,7 @@ pub(crate) struct Recorder {
     /// Told when a whole batch waits to be written.
     batch_waits: Arc<Notify>,
     gathering: Duration,
+    refused: AtomicU64,
 }
 
 /// A place kept for one record.
@@ -124,7 +143,19 @@ impl Recorder {
             closing: CancellationToken::new(),
             batch_waits: Arc::default(),
             gathering: if capacity < SHORT_QUEUE { Duration::ZERO } else { GATHERING },
+            refused: AtomicU64::new(0),
         }
+    }
+
+    pub(crate) fn queue(&self) -> RecordQueue {
+        // Each place holds on to the notifier; and so do we, and the writer once it runs.
+        let own = 1 + usize::from(self.writer.get().is_some());
+        let under_way = Arc::strong_count(&self.batch_waits).saturating_sub(own);
+        let sender = self.sender.load();
+        let capacity = sender.as_ref().map_or(0, |sender| sender.max_capacity());
+        let taken = capacity - sender.as_ref().map_or(0, |sender| sender.capacity());
+        let refused = self.refused.load(Ordering::Relaxed);
+        RecordQueue { under_way, waiting: taken.saturating_sub(under_way), capacity, refused }
     }
 
     /// Keeps a place, or refuses the call that wants one.
@@ -141,6 +172,7 @@ impl Recorder {
             );
         }
         self.try_reserve().ok_or_else(|| {
+            self.refused.fetch_add(1, Ordering::Relaxed);
             CallError::new(ErrorKind::Overloaded, Message::new(&FULL)).retry_after(Duration::from_secs(1))
         })
     }

@@ -24,7 +24,7 @@ use crate::events::{CallEvent, Events};
 use crate::execute::{execute, preview};
 use crate::flight::{Flight, HEAVY};
 use crate::prepare::{Kinds, PreparedTool};
-use crate::record::Recorder;
+use crate::record::{RecordQueue, Recorder};
 use crate::secrets::SecretSource;
 use crate::source::Loader;
 use crate::tool::Tool;
@@ -210,6 +210,22 @@ impl ToolService {
     /// Events of calls from now on; nothing when the builder left events off.
     pub fn subscribe(&self) -> Option<broadcast::Receiver<Arc<CallEvent>>> {
         self.0.events.as_ref().map(Events::subscribe)
+    }
+
+    /// So many listen to events of calls right now.
+    pub fn subscribers(&self) -> usize {
+        self.0.events.as_ref().map_or(0, Events::subscribers)
+    }
+
+    /// How full the way of records to the sink is; nothing when there is no sink.
+    pub fn record_queue(&self) -> Option<RecordQueue> {
+        self.0.recorder.as_ref().map(Recorder::queue)
+    }
+
+    /// The circuits of all spaces that are not closed: what keeps failing, and is left alone for now.
+    pub fn open_circuits(&self) -> Vec<(SpaceId, String)> {
+        let breakers = self.0.breakers.as_ref();
+        breakers.map(|breakers| breakers.not_closed(Instant::now())).unwrap_or_default()
     }
 
     /// Makes a definition callable, or says all that is wrong with it. It costs time: keep it off async threads.

@@ -1,5 +1,7 @@
 //! The configuration: flags, then environment, then `haft.toml`; read once, checked, passed on by part.
 
+mod otlp;
+
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use haft_core::Locale;
 use haft_egress::{Egress, Networks};
+use haft_server::TraceSettings;
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -113,10 +116,20 @@ impl Config {
     }
 }
 
+/// Where a server's traces go, by the names that OpenTelemetry gave; nothing when nowhere. Other commands
+/// send none, and what is wrong with it is not in their way.
+pub(crate) fn traces() -> anyhow::Result<Option<TraceSettings>> {
+    otlp::settings(text)
+}
+
+/// What the environment says under a name, if anything.
+fn text(name: &str) -> Option<String> {
+    let mut set = environment().filter(|(_, value)| !value.trim().is_empty());
+    set.find(|(known, _)| known == name).map(|(_, value)| value.trim().to_owned())
+}
+
 /// The search services that the environment has keys or addresses for.
 fn search() -> anyhow::Result<SearchProviders> {
-    let set = |name: &str| environment().find(|(known, value)| known == name && !value.trim().is_empty());
-    let text = |name: &str| set(name).map(|(_, value)| value.trim().to_owned());
     let url = |name: &str, default: Option<&str>| {
         let written = text(name).or_else(|| default.map(str::to_owned));
         written

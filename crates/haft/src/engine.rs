@@ -10,7 +10,7 @@ use haft_engine::{
 use haft_http::HttpKind;
 use haft_web::SearchProviders;
 
-use haft_server::{LoggedCalls, StoredSecrets, StoredTools};
+use haft_server::{LoggedCalls, Metrics, StoredSecrets, StoredTools, Traces};
 use haft_store::{CallLog, Store};
 use tracing::field::display;
 
@@ -26,9 +26,16 @@ pub(crate) struct Parts {
     pub(crate) search: SearchProviders,
 }
 
+/// Who else is told of finished calls.
+pub(crate) struct Telemetry {
+    pub(crate) metrics: Arc<Metrics>,
+    /// None where no collector was named.
+    pub(crate) traces: Option<Arc<Traces>>,
+}
+
 /// An engine for a server: all guards on, every call logged.
-pub(crate) fn for_server(parts: Parts, log: CallLog) -> ToolService {
-    let sink = Recorded { kept: LoggedCalls::new(log) };
+pub(crate) fn for_server(parts: Parts, log: CallLog, telemetry: Telemetry) -> ToolService {
+    let sink = Recorded { kept: LoggedCalls::new(log), telemetry };
     ready(ToolService::builder().events_of(EVENTS_BEHIND).sink(Arc::new(sink)), parts)
 }
 
@@ -48,16 +55,22 @@ fn ready(builder: Builder, parts: Parts) -> ToolService {
     builder.breaker(BreakerSettings::default()).cache().limits().build()
 }
 
-/// Keeps each call in the call log, and writes one line for it to the process's own.
+/// Keeps each call in the call log, counts it, and writes one line for it to the process's own.
 struct Recorded {
     kept: LoggedCalls,
+    telemetry: Telemetry,
 }
 
 impl CallSink for Recorded {
     fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
+            let Telemetry { metrics, traces } = &self.telemetry;
             // First, since records that were not kept come again.
-            self.kept.write(records).await?;
+            self.kept.write(records).await.inspect_err(|_| metrics.not_kept())?;
+            metrics.count(records);
+            if let Some(traces) = traces {
+                traces.send(records);
+            }
             records.iter().for_each(say);
             Ok(())
         })

@@ -26,6 +26,8 @@ pub(crate) enum Needs {
     Edit,
     /// To say who is in the space.
     SpaceAdmin,
+    /// To see how the server fares, in all spaces.
+    OperatorRead,
     /// To run the server.
     Operator,
 }
@@ -40,6 +42,7 @@ impl Needs {
             Self::Call => "call",
             Self::Edit => "edit",
             Self::SpaceAdmin => "spaceAdmin",
+            Self::OperatorRead => "operatorRead",
             Self::Operator => "operator",
         }
     }
@@ -137,7 +140,8 @@ impl Route {
 /// The router of a table, each route behind its own check.
 pub(crate) fn router(routes: Vec<Route>, state: &AppState) -> Router<AppState> {
     routes.into_iter().fold(Router::new(), |router, route| {
-        let check = from_fn_with_state((state.clone(), route.needs), auth::check);
+        let answers = state.metrics.answers(route.method.as_str(), &format!("/api{}", route.path));
+        let check = from_fn_with_state((state.clone(), route.needs, answers), auth::check);
         router.route(route.path, route.handler.layer(check))
     })
 }

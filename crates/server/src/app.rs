@@ -21,6 +21,7 @@ use url::Url;
 use crate::api::{self, Needs, Route};
 use crate::events::Listeners;
 use crate::guesses::Guesses;
+use crate::metrics::Metrics;
 use crate::secret_source::StoredSecrets;
 use crate::visitors::{Visitor, Visitors};
 use crate::{auth, error, feed, openapi, request, routes};
@@ -48,6 +49,7 @@ pub struct App {
     pub(crate) guesses: Arc<Guesses>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) document: Arc<openapi::Document>,
 }
 
@@ -68,6 +70,7 @@ impl App {
             guesses: Arc::default(),
             listeners: Arc::default(),
             settings: settings.into(),
+            metrics: Arc::default(),
             document: Arc::new(openapi::Document::of(&routes())),
             tools,
             store,
@@ -75,6 +78,13 @@ impl App {
             secrets,
             egress,
         }
+    }
+
+    /// The same, showing what was counted elsewhere too.
+    #[must_use]
+    pub fn showing(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// A token for this process itself, which is kept nowhere: it acts for a user who runs the installation.
@@ -89,16 +99,21 @@ impl App {
 
     /// All routes.
     pub fn router(&self) -> Router {
-        let known = |needs| from_fn_with_state((self.clone(), needs), auth::check);
+        let known = |needs, method: &str, path: &str| {
+            from_fn_with_state((self.clone(), needs, self.metrics.answers(method, path)), auth::check)
+        };
+        let stranger = || known(Needs::Identity, "(any)", "(none)");
         // Who is not known does not learn what there is.
         let api = api::router(routes(), self)
-            .method_not_allowed_fallback(error::method_not_allowed.layer(known(Needs::Identity)))
-            .fallback(error::no_such_route.layer(known(Needs::Identity)));
+            .method_not_allowed_fallback(error::method_not_allowed.layer(stranger()))
+            .fallback(error::no_such_route.layer(stranger()));
+        let metrics = get(routes::metrics::metrics).layer(known(Needs::OperatorRead, "GET", "/metrics"));
         Router::new()
             .nest("/api", api)
             .merge(routes::welcome::router())
             .route("/healthz", get(routes::health::healthz))
             .route("/readyz", get(routes::health::readyz))
+            .route("/metrics", metrics)
             .method_not_allowed_fallback(error::method_not_allowed)
             .fallback(error::no_such_route)
             .layer(from_fn_with_state(self.clone(), crate::origin::allow))

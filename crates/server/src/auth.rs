@@ -14,6 +14,7 @@ use haft_core::{CallError, Caller, ErrorKind, Message, RequestId, Source, SpaceI
 use crate::api::Needs;
 use crate::app::AppState;
 use crate::error::Failure;
+use crate::metrics::Answers;
 use crate::request::locale;
 use crate::visitors::Visitor;
 
@@ -47,17 +48,23 @@ pub(crate) const SPACE: HeaderName = HeaderName::from_static("haft-space");
 /// Haft's own command line says so, that the log can tell its calls from others.
 pub const SOURCE: HeaderName = HeaderName::from_static("haft-source");
 
-/// Lets a request through to one route if it may, and notes who it is.
+/// Lets a request through to one route if it may, notes who it is, and counts the answer.
 pub(crate) async fn check(
-    State((state, needs)): State<(AppState, Needs)>,
+    State((state, needs, answers)): State<(AppState, Needs, Arc<Answers>)>,
     request: Request,
     next: Next,
 ) -> Response {
+    let response = pass(&state, needs, request, next).await;
+    answers.count(response.status());
+    response
+}
+
+async fn pass(state: &AppState, needs: Needs, request: Request, next: Next) -> Response {
     if needs == Needs::Nothing {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    match let_in(&state, needs, &parts).await {
+    match let_in(state, needs, &parts).await {
         Ok(visitor) => {
             let request = parts.extensions.get::<RequestId>().cloned();
             parts.extensions.insert(Caller {

@@ -146,7 +146,8 @@ fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-fn cut(text: &str, most: usize) -> &str {
+/// The beginning of a text, of so many bytes at most.
+pub(crate) fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }

@@ -13,6 +13,7 @@ mod feed;
 mod guesses;
 mod impatient;
 mod listen;
+mod metrics;
 mod openapi;
 mod origin;
 mod query;
@@ -20,14 +21,17 @@ mod request;
 mod routes;
 mod secret_source;
 mod stored_tools;
+mod traces;
 mod visitors;
 
 pub use app::{App, Settings};
 pub use auth::SOURCE;
 pub use call_log::{LoggedCalls, keep_up};
 pub use listen::serve;
+pub use metrics::Metrics;
 pub use secret_source::StoredSecrets;
 pub use stored_tools::StoredTools;
+pub use traces::{TraceSettings, Traces};
 
 use haft_core::Template;
 

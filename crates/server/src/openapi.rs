@@ -98,6 +98,7 @@ fn rights(needs: Needs) -> (&'static str, &'static [&'static str], &'static [&'s
         Needs::Call => ("call", &["call"], &["caller"]),
         Needs::Edit => ("edit", &["admin"], &["editor"]),
         Needs::SpaceAdmin => ("spaceAdmin", &["admin"], &["admin"]),
+        Needs::OperatorRead => ("operatorRead", &["read"], &["operator"]),
         Needs::Operator => ("operator", &["admin"], &["operator"]),
     }
 }

@@ -11,12 +11,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use haft_core::{Locale, RequestId};
+use haft_core::{Locale, RequestId, TraceParent};
 use uuid::Uuid;
 
 use crate::error::{self, Failure};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Gives the request its id, and the answer the same, also when a handler of ours panics.
 pub(crate) async fn give_id(mut request: Request, next: Next) -> Response {
@@ -94,6 +96,20 @@ impl<S: Sync> FromRequestParts<S> for Asked {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let id = parts.extensions.get::<RequestId>().cloned();
         Ok(Self { id: id.unwrap_or_else(|| Uuid::nil().into()), locale: locale(&parts.headers) })
+    }
+}
+
+/// The span of the caller's trace that a request is part of, where it told of one.
+pub(crate) struct Traced(pub(crate) Option<TraceParent>);
+
+impl<S: Sync> FromRequestParts<S> for Traced {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let mut told = parts.headers.get_all(TRACE_PARENT).iter();
+        // Of two there is no telling which is meant.
+        let only = told.next().filter(|_| told.next().is_none());
+        Ok(Self(only.and_then(|value| TraceParent::parse(value.as_bytes()))))
     }
 }
 

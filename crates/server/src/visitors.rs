@@ -65,6 +65,8 @@ impl Visitor {
             Needs::Call => (Role::Caller, Scope::Call),
             Needs::Edit => (Role::Editor, Scope::Admin),
             Needs::SpaceAdmin => (Role::Admin, Scope::Admin),
+            // There is no token that may not read.
+            Needs::OperatorRead => return self.user.is_admin,
             Needs::Operator => return self.user.is_admin && self.scope == Scope::Admin,
         };
         self.role >= role && self.scope >= scope

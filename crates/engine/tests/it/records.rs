@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haft_engine::{BoxFuture, CallOptions, CallRecord, CallSink, ErrorKind, Excerpt, SinkError, ToolService};
+use haft_engine::{
+    BoxFuture, CallOptions, CallRecord, CallSink, ErrorKind, Excerpt, KindName, SinkError, ToolService,
+    TraceParent,
+};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -47,6 +50,7 @@ async fn each_outcome_leaves_one_row_with_its_facts() {
         Some(("t".to_owned(), 1))
     );
     assert_eq!((rows[0].attempts, rows[0].cached), (1, false));
+    assert_eq!((rows[0].kind.as_ref().map(KindName::as_str), &rows[3].kind), (Some("mock"), &None));
 
     let kind = |n: usize| rows[n].outcome.as_ref().expect_err("failed").kind();
     assert_eq!((kind(1), rows[1].arguments.value() == Some(json!({"n": 1}))), (ErrorKind::Execution, true));
@@ -109,6 +113,8 @@ async fn when_the_sink_cannot_follow_no_call_runs_unrecorded() {
     };
     assert_eq!(refused.kind(), ErrorKind::Overloaded);
     assert!((8..=16).contains(&made), "{made}");
+    let queue = tools.record_queue().expect("a sink");
+    assert_eq!((queue.under_way, queue.waiting, queue.capacity, queue.refused), (0, 8, 8, 1));
 
     gate.add_permits(1000);
     while tools.execute("t", json!({}), CallOptions::default()).await.is_err() {
@@ -116,6 +122,26 @@ async fn when_the_sink_cannot_follow_no_call_runs_unrecorded() {
     }
     tools.close().await;
     assert_eq!(sink.records().len(), made + 1, "it recovers, and what ran is there");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_under_way_are_told_from_records_that_wait() {
+    let sink = Arc::new(MemorySink::default());
+    let tools = builder().sink(sink.clone()).build();
+    tools.register(mock(json!([{"delay": 10_000}]))).expect("registered");
+    let under_way = || tools.record_queue().map(|queue| (queue.under_way, queue.waiting));
+    assert_eq!(under_way(), Some((0, 0)));
+    let parent = TraceParent::parse(b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    let options = CallOptions::default().trace_parent(parent.expect("a parent"));
+    tokio::join!(call_with(&tools, json!({}), options), call(&tools, json!({})), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(under_way(), Some((2, 0)));
+    });
+    assert_eq!(under_way().map(|(calls, _)| calls), Some(0));
+    tools.close().await;
+    let mut told: Vec<Option<TraceParent>> = sink.records().iter().map(|row| row.trace_parent).collect();
+    told.sort_by_key(Option::is_none);
+    assert_eq!(told, [parent, None]);
 }
 
 #[tokio::test]

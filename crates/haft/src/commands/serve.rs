@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
-use haft_server::{App, Settings, StoredSecrets};
+use haft_server::{App, Metrics, Settings, StoredSecrets, Traces};
 use haft_store::{Retention, Store};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
@@ -17,12 +17,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::ServeArgs;
 use crate::config::Config;
-use crate::engine::Parts;
+use crate::engine::{Parts, Telemetry};
 use crate::first::{Admin, Samples};
 use crate::local::LINK;
 use crate::log::LogFormat;
 use crate::storage::told;
-use crate::{engine, exit, first, log};
+use crate::{config, engine, exit, first, log};
 
 const DEFAULT_PORT: u16 = 7420;
 
@@ -50,6 +50,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let addr =
         args.addr.or(config.addr).unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)));
     let egress = config.egress()?;
+    let collector = config::traces()?;
     let locale = config.locale;
     let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
     let chosen = args.admin_token.or(config.admin_token).filter(|token| !token.is_empty());
@@ -73,13 +74,18 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         secrets: secrets.clone(),
         search: config.search,
     };
-    let tools = engine::for_server(parts, log.clone());
+    let metrics = Arc::<Metrics>::default();
+    let traces = collector.map(|collector| Traces::start(collector, egress.clone(), metrics.clone()));
+    let traces = traces.transpose().context("the collector of traces")?.map(Arc::new);
+    let telemetry = Telemetry { metrics: metrics.clone(), traces: traces.clone() };
+    let tools = engine::for_server(parts, log.clone(), telemetry);
     let settings = Settings {
         public_url: config.public_url.clone(),
         trusted_proxies: config.trusted_proxies,
         allowed_origins: config.allowed_origins,
     };
     let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), settings);
+    let app = app.showing(metrics);
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);
@@ -103,6 +109,9 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     // Whatever is still under way is cancelled now, and leaves its record like any other call.
     tools.stop();
     let is_written = tokio::time::timeout(LAST_WRITES, tools.close()).await.is_ok();
+    if let Some(traces) = traces {
+        traces.close().await;
+    }
     log.close().await;
     store.close().await;
     if !is_written {

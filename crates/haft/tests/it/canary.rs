@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Place, Reply, Upstream};
+use haft_testkit::{Client, HaftProcess, Place, Reply, Seen, Upstream};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -70,6 +70,8 @@ impl Scene {
             .with("HAFT_SECRET_OPERATORS", &watch.make("secret-of-the-environment"))
             .with("TAVILY_API_KEY", &watch.make("search-key"))
             .with("TAVILY_BASE_URL", upstream.url("").as_str())
+            .with("OTEL_EXPORTER_OTLP_ENDPOINT", upstream.url("").as_str())
+            .with("OTEL_EXPORTER_OTLP_HEADERS", &format!("x-key={}", percent(&watch.make("collector-key"))))
             .with("HAFT_LOG", "trace");
         let log = std::env::temp_dir().join(format!("haft-canary-{}.log", std::process::id()));
         let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
@@ -287,9 +289,14 @@ impl Scene {
             }
         }
         assert!(read >= 40, "only {read} things were read");
-        for path in
-            ["/api/secrets?owner=me", "/api/tools?limit=200", "/api/tools/nowhere", "/readyz", "/login"]
-        {
+        for path in [
+            "/api/secrets?owner=me",
+            "/api/tools?limit=200",
+            "/api/tools/nowhere",
+            "/readyz",
+            "/login",
+            "/metrics",
+        ] {
             self.send(&self.api, Method::GET, path, &Value::Null).await;
         }
     }
@@ -361,6 +368,12 @@ impl Scene {
         self.watch.look("the events", &events);
         for (name, bytes) in files(&self.place.directory) {
             self.watch.look_at_bytes(&format!("{name} after the stop"), &bytes);
+        }
+        let traces: Vec<Seen> =
+            self.upstream.seen().into_iter().filter(|seen| seen.target == "/v1/traces").collect();
+        assert!(!traces.is_empty(), "no trace was sent");
+        for trace in traces {
+            self.watch.look_at_bytes("a trace", &trace.body);
         }
         let log = std::fs::read(&self.log).expect("a log");
         let _ = std::fs::remove_file(&self.log);

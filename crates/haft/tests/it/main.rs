@@ -25,6 +25,7 @@ mod http_failures;
 mod http_tools;
 mod imports;
 mod logs;
+mod metrics;
 mod openapi;
 mod permissions;
 mod providers;
@@ -34,6 +35,7 @@ mod sessions;
 mod stats;
 mod survival;
 mod tool_calls;
+mod traces;
 mod versions;
 mod web;
 

@@ -24,7 +24,7 @@ use crate::body::JsonBody;
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::Named;
-use crate::request::Asked;
+use crate::request::{Asked, Traced};
 
 haft_core::templates! {
     NO_SUCH_AGENT = "execute.noSuchAgent",
@@ -87,11 +87,13 @@ async fn execute(
     State(state): State<AppState>,
     Known(caller): Known,
     asked: Asked,
+    Traced(trace_parent): Traced,
     Named(tool): Named,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let ExecuteTool { arguments, options } = read(body)?;
     let mut options = options.checked()?;
+    options.trace_parent = trace_parent;
     if let Some(agent) = options.agent {
         options.binding = binding(&state, &caller, agent, &tool).await?;
     }
@@ -132,6 +134,7 @@ impl Options {
             agent: self.agent_id,
             conversation: self.conversation_id,
             replay_of: None,
+            trace_parent: None,
             binding: None,
             cancel: None,
         })

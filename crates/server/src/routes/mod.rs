@@ -8,6 +8,7 @@ pub(crate) mod events;
 pub(crate) mod execute;
 pub(crate) mod health;
 pub(crate) mod import;
+pub(crate) mod metrics;
 pub(crate) mod providers;
 pub(crate) mod saving;
 pub(crate) mod schema_preview;

@@ -232,6 +232,10 @@ async fn when_the_call_log_is_stuck_calls_are_refused_rather_than_unrecorded() {
         }
     }
     assert_eq!((statuses[0], statuses[9]), (200, 503), "{statuses:?}");
+    let refused = statuses.iter().filter(|status| **status == 503).count();
+    let metrics = app.api.get("/metrics").await.body;
+    let counted = format!("\nhaft_calls_refused_total{{reason=\"log_full\"}} {refused}\n");
+    assert!(metrics.as_str().is_some_and(|metrics| metrics.contains(&counted)), "{metrics}");
     assert_eq!(app.api.get("/api/tools").await.status, 200, "what is no call still works");
 }
 

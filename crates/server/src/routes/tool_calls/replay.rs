@@ -18,7 +18,7 @@ use crate::body::JsonBody;
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::Named;
-use crate::request::Asked;
+use crate::request::{Asked, Traced};
 
 haft_core::templates! {
     CUT = "replay.cut",
@@ -50,6 +50,7 @@ async fn replay(
     State(state): State<AppState>,
     Known(caller): Known,
     asked: Asked,
+    Traced(trace_parent): Traced,
     Named(id): Named,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
@@ -61,7 +62,7 @@ async fn replay(
         None => logged_arguments(&call)?,
     };
     let tool = tool_of(&state, &caller, &call).await?;
-    let options = CallOptions::default().replay_of(call.row.call_id);
+    let options = CallOptions { trace_parent, ..CallOptions::default().replay_of(call.row.call_id) };
     let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
     Ok(envelope::outcome(&result, &asked))
 }

@@ -1,0 +1,175 @@
+//! Where traces go: the variables that OpenTelemetry gave names to, as checked settings.
+//!
+//! No error shows a value: addresses and headers may hold credentials.
+
+use anyhow::{Context, bail};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use haft_server::TraceSettings;
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+const TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+const TRACES_HEADERS: &str = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
+const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
+const TRACES_PROTOCOL: &str = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL";
+const ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";
+
+/// The one way of speaking there is.
+const HTTP: &str = "http/protobuf";
+
+/// What `set` says; nothing without an address, or when all is switched off.
+pub(super) fn settings(set: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<TraceSettings>> {
+    if set("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        return Ok(None);
+    }
+    let Some(endpoint) = endpoint(&set)? else { return Ok(None) };
+    // What is said of traces alone wins over what is said of everything.
+    let of = |traces: &'static str, all: &'static str| {
+        let own = set(traces).map(|value| (traces, value));
+        own.or_else(|| set(all).map(|value| (all, value)))
+    };
+    if let Some((name, protocol)) = of(TRACES_PROTOCOL, PROTOCOL)
+        && protocol != HTTP
+    {
+        bail!("{name}: haft sends traces as {HTTP} only, which collectors take at port 4318");
+    }
+    let malformed = |name: &str| format!("{name} is not of the form name=value,name2=value2, URL-encoded");
+    let headers = match of(TRACES_HEADERS, HEADERS) {
+        Some((name, text)) => headers(&text).with_context(|| malformed(name))?,
+        None => HeaderMap::new(),
+    };
+    let attributes = match set(ATTRIBUTES) {
+        Some(text) => pairs(&text).with_context(|| malformed(ATTRIBUTES))?,
+        None => Vec::new(),
+    };
+    let named = attributes.iter().find(|(name, _)| name == "service.name").map(|(_, value)| value.clone());
+    let service = set("OTEL_SERVICE_NAME").or(named).unwrap_or_else(|| "haft".to_owned());
+    Ok(Some(TraceSettings { endpoint, headers, service, attributes }))
+}
+
+/// The address of traces as it is, or below the one of everything.
+fn endpoint(set: &impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Url>> {
+    let (name, written) = match (set(TRACES_ENDPOINT), set(ENDPOINT)) {
+        (Some(whole), _) => (TRACES_ENDPOINT, whole),
+        (None, Some(base)) => (ENDPOINT, base),
+        (None, None) => return Ok(None),
+    };
+    let url = Url::parse(&written).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let mut url = url.with_context(|| format!("{name} is not a URL such as http://127.0.0.1:4318"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        bail!("{name} holds a user name or password; credentials belong into {HEADERS}");
+    }
+    if name == ENDPOINT {
+        let path = format!("{}/v1/traces", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+    }
+    url.set_fragment(None);
+    Ok(Some(url))
+}
+
+fn headers(text: &str) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs(text)? {
+        let mut value = HeaderValue::from_str(&value).ok()?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_bytes(name.as_bytes()).ok()?, value);
+    }
+    Some(headers)
+}
+
+/// `name=value,name2=value2` with percent-encoded values.
+fn pairs(text: &str) -> Option<Vec<(String, String)>> {
+    let written = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    let read = written.map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        let value = percent_decode_str(value.trim()).decode_utf8().ok()?;
+        let name = name.trim();
+        (!name.is_empty()).then(|| (name.to_owned(), value.into_owned()))
+    });
+    read.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(set: &[(&str, &str)]) -> anyhow::Result<Option<TraceSettings>> {
+        let find = |name: &str| set.iter().find(|(known, _)| *known == name);
+        settings(|name| find(name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    fn good(set: &[(&str, &str)]) -> TraceSettings {
+        read(set).expect("good settings").expect("an address")
+    }
+
+    #[test]
+    fn nothing_is_sent_unless_somebody_says_where_to() {
+        assert!(read(&[]).expect("good").is_none());
+        assert!(read(&[("OTEL_SERVICE_NAME", "x"), (HEADERS, "a=b")]).expect("good").is_none());
+        for value in ["true", "TRUE"] {
+            let off = [(ENDPOINT, "http://collector:4318"), ("OTEL_SDK_DISABLED", value)];
+            assert!(read(&off).expect("good").is_none(), "{value}");
+        }
+        assert!(read(&[(ENDPOINT, "http://c"), ("OTEL_SDK_DISABLED", "false")]).expect("good").is_some());
+    }
+
+    #[test]
+    fn the_address_of_everything_gets_a_path_and_that_of_traces_does_not() {
+        for (set, expected) in [
+            (vec![(ENDPOINT, "http://collector:4318")], "http://collector:4318/v1/traces"),
+            (vec![(ENDPOINT, "https://otel.example/in/")], "https://otel.example/in/v1/traces"),
+            (vec![(ENDPOINT, "https://otel.example/in?key=1#x")], "https://otel.example/in/v1/traces?key=1"),
+            (vec![(TRACES_ENDPOINT, "http://collector:4318/here")], "http://collector:4318/here"),
+            (vec![(ENDPOINT, "http://a"), (TRACES_ENDPOINT, "http://b")], "http://b/"),
+        ] {
+            assert_eq!(good(&set).endpoint.as_str(), expected, "{set:?}");
+        }
+    }
+
+    #[test]
+    fn headers_are_decoded_and_hidden() {
+        let text = " authorization = Bearer%20a%2Cb%3D , x-tenant=7,,";
+        let settings = good(&[(ENDPOINT, "http://c"), (HEADERS, text)]);
+        assert_eq!(settings.headers["authorization"], "Bearer a,b=");
+        assert_eq!(settings.headers["x-tenant"], "7");
+        assert!(settings.headers.values().all(HeaderValue::is_sensitive));
+        let own = good(&[(ENDPOINT, "http://c"), (HEADERS, "a=1"), (TRACES_HEADERS, "b=2")]);
+        assert_eq!((own.headers.get("a"), own.headers.len()), (None, 1));
+    }
+
+    #[test]
+    fn the_service_has_a_name_whoever_gives_it() {
+        let named = |set: &[(&str, &str)]| {
+            let set: Vec<(&str, &str)> = [(ENDPOINT, "http://c")].into_iter().chain(set.to_vec()).collect();
+            good(&set).service
+        };
+        assert_eq!(named(&[]), "haft");
+        let attributes = (ATTRIBUTES, "deployment.environment.name=prod,service.name=tools%20of%20ours");
+        assert_eq!(named(&[attributes]), "tools of ours");
+        assert_eq!(named(&[attributes, ("OTEL_SERVICE_NAME", "x")]), "x");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_not_shown() {
+        let collector = (ENDPOINT, "http://collector:4318");
+        for (set, said) in [
+            (vec![(ENDPOINT, "canary:4318")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
+            (vec![(ENDPOINT, "canary")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
+            (vec![(ENDPOINT, "unix:///canary")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
+            (vec![(TRACES_ENDPOINT, "http://")], "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not a URL"),
+            (vec![(ENDPOINT, "http://me:canary@c")], "credentials belong into OTEL_EXPORTER_OTLP_HEADERS"),
+            (vec![collector, (HEADERS, "canary")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),
+            (vec![collector, (HEADERS, "=canary")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),
+            (vec![collector, (HEADERS, "a b=canary")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),
+            (vec![collector, (HEADERS, "a=canary%0a")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),
+            (vec![collector, (HEADERS, "a=canary%ff")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),
+            (vec![collector, (ATTRIBUTES, "canary")], "OTEL_RESOURCE_ATTRIBUTES is not of the form"),
+            (vec![collector, (PROTOCOL, "grpc")], "haft sends traces as http/protobuf only"),
+        ] {
+            let error = format!("{:#}", read(&set).err().expect("refused"));
+            assert!(error.contains(said) && !error.contains("canary"), "{error}");
+        }
+    }
+}

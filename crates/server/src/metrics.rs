@@ -1,0 +1,137 @@
+//! What Prometheus is told: counted off the way of calls, written out when it asks.
+//!
+//! Nothing here is global: one [`Metrics`] is built at the start and passed on. What a call was given or gave
+//! is never among it.
+
+mod answers;
+mod calls;
+mod engine;
+mod process;
+mod text;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use haft_engine::{CallRecord, ToolService};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+pub(crate) use self::answers::Answers;
+use self::answers::Routes;
+use self::calls::Calls;
+use self::engine::Engine;
+use self::process::Process;
+use self::text::{Quoted, counter};
+
+/// All that this process counts.
+pub struct Metrics {
+    started: SystemTime,
+    calls: Calls,
+    routes: Routes,
+    log: LogCounts,
+    spans: SpanCounts,
+}
+
+/// How the call log fares.
+#[derive(Default)]
+struct LogCounts {
+    rows: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// What became of spans.
+#[derive(Default)]
+pub(crate) struct SpanCounts {
+    pub(crate) sent: AtomicU64,
+    /// Not taken, because too many were waiting.
+    pub(crate) surplus: AtomicU64,
+    /// Taken, and refused by the collector, or it was away.
+    pub(crate) failed: AtomicU64,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            started: SystemTime::now(),
+            calls: Calls::default(),
+            routes: Routes::default(),
+            log: LogCounts::default(),
+            spans: SpanCounts::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Counts calls whose records were kept: each once, since those that were not are given again.
+    pub fn count(&self, records: &[CallRecord]) {
+        self.log.rows.fetch_add(records.len() as u64, Ordering::Relaxed);
+        self.calls.count(records);
+    }
+
+    /// Records could not be kept, this time.
+    pub fn not_kept(&self) {
+        self.log.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn spans(&self) -> &SpanCounts {
+        &self.spans
+    }
+
+    /// The counter of one route's answers.
+    pub(crate) fn answers(&self, method: &str, path: &str) -> Arc<Answers> {
+        self.routes.answers(method, path)
+    }
+
+    /// Everything as OpenMetrics has it. It may take some milliseconds: keep it off async threads.
+    pub(crate) fn page(&self, tools: &ToolService) -> Result<String, fmt::Error> {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(self.own()));
+        registry.register_collector(Box::new(self.calls.now()));
+        registry.register_collector(Box::new(Engine::now(tools)));
+        registry.register_collector(Box::new(self.routes.now()));
+        registry.register_collector(Box::new(Process::now(self.started)));
+        let mut page = String::new();
+        encode(&mut page, &registry)?;
+        Ok(page)
+    }
+
+    fn own(&self) -> Own {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Own {
+            rows: read(&self.log.rows),
+            failures: read(&self.log.failures),
+            sent: read(&self.spans.sent),
+            dropped: [("full", read(&self.spans.surplus)), ("failed", read(&self.spans.failed))],
+        }
+    }
+}
+
+/// What is counted here itself, at one moment.
+#[derive(Debug)]
+struct Own {
+    rows: u64,
+    failures: u64,
+    sent: u64,
+    dropped: [(&'static str, u64); 2],
+}
+
+impl Collector for Own {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let version = [("version", Quoted(env!("CARGO_PKG_VERSION")))];
+        let mut build = encoder.encode_descriptor("haft_build", "What runs.", None, MetricType::Info)?;
+        build.encode_info(&version)?;
+        counter(&mut encoder, "haft_call_log_rows", "Calls written to the call log.", [([], self.rows)])?;
+        let help = "Times that the call log could not be written; it is tried again.";
+        counter(&mut encoder, "haft_call_log_write_failures", help, [([], self.failures)])?;
+        let help = "Spans that a collector of traces took.";
+        counter(&mut encoder, "haft_trace_spans_sent", help, [([], self.sent)])?;
+        let help = "Spans that are lost: the queue was full, or sending failed.";
+        let dropped = self.dropped.map(|(reason, count)| ([("reason", Quoted(reason))], count));
+        counter(&mut encoder, "haft_trace_spans_dropped", help, dropped)
+    }
+}
