@@ -62,6 +62,8 @@ ids! {
     TokenId;
     /// A model provider.
     ProviderId;
+    /// An alert.
+    AlertId;
 }
 
 /// A tool: its constant name where code provides it (built-in, native), a UUIDv7 where a user does.

@@ -5,6 +5,7 @@
 //! a [`ToolSpec`] is checked when the engine prepares it.
 
 pub mod agent;
+pub mod alert;
 pub mod arguments;
 pub mod binding;
 pub mod builtin;

@@ -189,6 +189,9 @@ pub(crate) struct ServeArgs {
     /// How lines of the log are written: text for people, json for programs [default: text]
     #[arg(long, env = "HAFT_LOG_FORMAT", value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
+    /// How often alerts are looked at, in milliseconds [default: 5000]
+    #[arg(long, env = "HAFT_ALERT_INTERVAL", value_name = "MS")]
+    pub(crate) alert_interval: Option<u64>,
 }
 
 /// Which server to ask; none means that of the login.

@@ -36,6 +36,7 @@ struct File {
     trusted_proxies: Option<String>,
     #[serde(default)]
     allowed_origins: Vec<String>,
+    alert_interval: Option<u64>,
 }
 
 /// What the process runs with, beside the flags of its command.
@@ -49,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) public_url: Option<Url>,
     pub(crate) trusted_proxies: Networks,
     pub(crate) allowed_origins: Vec<String>,
+    /// In milliseconds.
+    pub(crate) alert_interval: Option<u64>,
     pub(crate) search: SearchProviders,
     /// Where `haft login` keeps what it got; none where there is no place for it.
     pub(crate) login_file: Option<PathBuf>,
@@ -93,6 +96,7 @@ impl Config {
             } else {
                 settings.allowed_origins.clone()
             },
+            alert_interval: file.alert_interval,
             search: search()?,
             login_file: login_file(),
             addr: file.addr,

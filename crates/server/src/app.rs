@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::handler::Handler;
@@ -24,7 +25,7 @@ use crate::guesses::Guesses;
 use crate::metrics::Metrics;
 use crate::secret_source::StoredSecrets;
 use crate::visitors::{Visitor, Visitors};
-use crate::{auth, error, feed, openapi, request, routes};
+use crate::{alerts, auth, error, feed, openapi, request, routes};
 
 /// What an operator may set.
 #[derive(Default)]
@@ -35,6 +36,8 @@ pub struct Settings {
     pub trusted_proxies: Networks,
     /// Other sites whose pages may use the API, as `https://console.example.com`.
     pub allowed_origins: Vec<String>,
+    /// How often alerts are looked at, when that is not every five seconds.
+    pub alert_interval: Option<Duration>,
 }
 
 /// A server, put together: what it calls, keeps and may reach.
@@ -132,6 +135,11 @@ impl App {
         self.listeners.stopping()
     }
 
+    /// Watches over the alerts of all spaces, until told to stop.
+    pub async fn watch_alerts(self, stop: CancellationToken) {
+        alerts::watch(self, stop).await;
+    }
+
     /// Where a request comes from, past the proxies that the operator trusts.
     pub(crate) fn address_of(&self, parts: &Parts) -> IpAddr {
         let nobody = IpAddr::from([0, 0, 0, 0]);
@@ -176,7 +184,7 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, audit, changes, docs, events, execute, import, providers, schema_preview, secrets, session, spaces, stats, tokens,
+        agents, alerts, audit, changes, docs, events, execute, import, providers, schema_preview, secrets, session, spaces, stats, tokens,
         tool_calls, tools, users,
     };
     let tables = [
@@ -189,6 +197,7 @@ pub(crate) fn routes() -> Vec<Route> {
         events::routes(),
         agents::routes(),
         providers::routes(),
+        alerts::routes(),
         secrets::routes(),
         spaces::routes(),
         users::routes(),

@@ -1,5 +1,6 @@
 //! Haft's HTTP doors: routes, envelope, identity. Nothing here runs a tool; the engine does.
 
+mod alerts;
 mod api;
 mod app;
 mod auth;
@@ -37,6 +38,13 @@ use haft_core::Template;
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
-    let own = [auth::TEMPLATES, body::TEMPLATES, error::TEMPLATES, query::TEMPLATES, visitors::TEMPLATES];
+    let own = [
+        alerts::TEMPLATES,
+        auth::TEMPLATES,
+        body::TEMPLATES,
+        error::TEMPLATES,
+        query::TEMPLATES,
+        visitors::TEMPLATES,
+    ];
     own.into_iter().flatten().copied().chain(events::all_templates()).chain(routes::all_templates()).collect()
 }

@@ -204,6 +204,7 @@ fn said_of_tag(name: &str) -> &'static str {
         "events" => "What happens, as it happens. Not in the envelope.",
         "agents" => "Models with instructions, and the tools each is bound to.",
         "providers" => "Where models come from.",
+        "alerts" => "What to watch over, and whom to tell when it is above a number.",
         "secrets" => "Credentials that tools use. Values go in and never out.",
         "spaces" => "What teams share, and who is in it.",
         "users" => "People, and programs that act for them.",

@@ -39,6 +39,7 @@ haft_core::templates! {
     TOOL_VERSION = "store.toolVersion", "version", "版本";
     AGENT = "store.agent", "agent", "智能体";
     PROVIDER = "store.provider", "provider", "模型服务";
+    ALERT = "store.alert", "alert", "告警";
     SECRET = "store.secret", "secret", "密钥";
     GONE = "store.gone",
         "what this belongs to is not there",

@@ -4,6 +4,7 @@
 //! runs never live here; errors are call errors, and no value of a secret leaves but by `Store::reveal`.
 
 mod agents;
+mod alerts;
 mod apply;
 mod chain;
 mod credential;
@@ -53,6 +54,7 @@ pub use versions::{VersionInfo, VersionState};
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
     let own = [
         agents::TEMPLATES,
+        alerts::TEMPLATES,
         credential::TEMPLATES,
         crypt::TEMPLATES,
         failure::TEMPLATES,

@@ -101,6 +101,14 @@ impl Store {
         self.actor
     }
 
+    /// Whether other processes may use the same database.
+    pub fn is_shared(&self) -> bool {
+        match self.db() {
+            Db::Sqlite(_) => false,
+            Db::Postgres(_) => true,
+        }
+    }
+
     pub(crate) fn db(&self) -> &Db {
         &self.inner.db
     }

@@ -1,6 +1,7 @@
 //! `haft serve`
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// And so long the last records may take to be written.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
+/// How often alerts may be looked at, in milliseconds.
+const ALERT_INTERVALS: RangeInclusive<u64> = 100..=3_600_000;
+
 pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let format = args.log_format.or(config.log_format).unwrap_or_default();
     log::to_stderr(config.log.as_deref().unwrap_or("info"), format)?;
@@ -49,6 +53,11 @@ pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitC
 async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let addr =
         args.addr.or(config.addr).unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)));
+    let alert_interval = args.alert_interval.or(config.alert_interval);
+    if let Some(interval) = alert_interval.filter(|interval| !ALERT_INTERVALS.contains(interval)) {
+        let (least, most) = ALERT_INTERVALS.into_inner();
+        bail!("alert_interval must be from {least} to {most} milliseconds, not {interval}");
+    }
     let egress = config.egress()?;
     let collector = config::traces()?;
     let locale = config.locale;
@@ -83,6 +92,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         public_url: config.public_url.clone(),
         trusted_proxies: config.trusted_proxies,
         allowed_origins: config.allowed_origins,
+        alert_interval: alert_interval.map(Duration::from_millis),
     };
     let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), settings);
     let app = app.showing(metrics);
@@ -93,6 +103,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     stop_on_signal(stop.clone())?;
     let following = app.clone().follow(revision, stop.clone());
     let tidying = haft_server::keep_up(log.clone(), Retention::default(), stop.clone());
+    let alerting = app.clone().watch_alerts(stop.clone());
 
     if needs_link {
         let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
@@ -104,7 +115,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         stop.cancel();
         served
     };
-    let (served, (), ()) = tokio::join!(serving, following, tidying);
+    let (served, (), (), ()) = tokio::join!(serving, following, tidying, alerting);
     served?;
     // Whatever is still under way is cancelled now, and leaves its record like any other call.
     tools.stop();

@@ -54,6 +54,8 @@ struct Scene {
     upstream: Upstream,
     /// One tool of each sort of credential.
     tools: Vec<String>,
+    /// The id of an alert.
+    alert: String,
 }
 
 impl Scene {
@@ -76,7 +78,8 @@ impl Scene {
         let log = std::env::temp_dir().join(format!("haft-canary-{}.log", std::process::id()));
         let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
         let events = tokio::spawn(api.events("/api/events").await.rest());
-        Self { watch, place, settings, server, api, log, events, upstream, tools: Vec::new() }
+        let (tools, alert) = (Vec::new(), String::new());
+        Self { watch, place, settings, server, api, log, events, upstream, tools, alert }
     }
 
     /// Sends something, or only asks, and looks at what comes back.
@@ -187,6 +190,11 @@ impl Scene {
             assert!(statuses.contains(&status), "no call ended with {status}: {statuses:?}");
         }
         self.change_and_bind().await;
+        // Where it leads is for those who may edit, so that its address is no canary.
+        let alert = json!({"metric": "errorRate", "above": 0.5, "webhook": self.upstream.url("/hook?key=k")});
+        let made = self.post("/api/alerts", &alert).await;
+        assert_eq!(made.status, 201, "{}", made.body);
+        self.alert = made.data()["id"].as_str().expect("an id").to_owned();
     }
 
     /// A second version of each, for diffs, and an agent that has them all.
@@ -311,6 +319,8 @@ impl Scene {
             vec!["reader"]
         } else if path.starts_with("/api/providers/") {
             vec!["models"]
+        } else if path.starts_with("/api/alerts/") {
+            vec![self.alert.as_str()]
         } else if path.starts_with("/api/spaces/") {
             vec![space]
         } else {

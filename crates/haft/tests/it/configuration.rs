@@ -59,4 +59,6 @@ async fn what_is_wrong_in_the_file_is_said_with_its_place() {
     assert!(ended.code == 1 && ended.stderr.contains("is not a log filter"), "{}", ended.stderr);
     let ended = run(HAFT, &["serve"], &[("HAFT_ADDR", "nowhere")], "").await;
     assert!(ended.code == 2 && ended.stderr.contains("invalid socket address"), "{}", ended.stderr);
+    let ended = run(HAFT, &["serve"], &[("HAFT_ALERT_INTERVAL", "5")], "").await;
+    assert!(ended.code == 1 && ended.stderr.contains("from 100 to 3600000"), "{}", ended.stderr);
 }

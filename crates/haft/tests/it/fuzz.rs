@@ -40,6 +40,7 @@ struct Known {
     token: String,
     user: String,
     personal: String,
+    alert: String,
 }
 
 struct Served {
@@ -88,7 +89,21 @@ impl Served {
         let user = member.data()["userId"].as_str().expect("an id").to_owned();
         let me = self.api.get("/api/me").await;
         let personal = me.data()["space"]["id"].as_str().expect("an id").to_owned();
-        Known { space, token, user, personal }
+        Known { space, token, user, personal, alert: self.alert().await }
+    }
+
+    /// One that is there: a space has only so many.
+    async fn alert(&self) -> String {
+        let listed = self.api.get("/api/alerts").await;
+        let first = match listed.data()["items"].get(0) {
+            Some(alert) => alert.clone(),
+            None => {
+                let made = self.api.post("/api/alerts", &json!({"metric": "p95", "above": 1000})).await;
+                assert_eq!(made.status, 201, "{}", made.body);
+                made.data().clone()
+            }
+        };
+        first["id"].as_str().expect("an id").to_owned()
     }
 
     async fn make(&self, path: &str) -> String {

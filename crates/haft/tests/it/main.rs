@@ -9,6 +9,7 @@
 mod agent_changes;
 mod agents;
 mod audit;
+mod alerts;
 mod bindings;
 mod builtins;
 mod canary;

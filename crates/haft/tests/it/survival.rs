@@ -10,6 +10,7 @@ mod paused;
 mod restarted;
 mod shared;
 mod tampered;
+mod watched;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -22,7 +22,7 @@ const AS_THEY_STAND: [(&str, &str); 4] = [
 const STREAM: &str = "EventStream";
 
 /// Things whose removal, too, may say which version it means.
-const REMOVED_BY_VERSION: [&str; 2] = ["Tool", "Agent"];
+const REMOVED_BY_VERSION: [&str; 3] = ["Tool", "Agent", "Alert"];
 
 /// The body is too large, or not JSON: malformed, each with a status of its own.
 const OF_BODIES: [u16; 2] = [413, 415];

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod audit;
 pub(crate) mod changes;
+pub(crate) mod alerts;
 pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod execute;
@@ -41,6 +42,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .flatten()
         .copied()
         .chain(agents::all_templates())
+        .chain(alerts::all_templates())
         .chain(providers::all_templates())
         .chain(import::all_templates())
         .chain(tool_calls::all_templates())

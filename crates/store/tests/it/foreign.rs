@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use haft_core::agent::AgentSpec;
+use haft_core::alert::Step;
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
 use haft_store::{AgentFilter, Force, HistoryFilter, SecretOwnerId, VersionState};
 use secrecy::SecretString;
 
+use crate::alerts::{above, at};
 use crate::support::{all, both, next, provider, put_tool, user};
 
 /// What somebody in the wrong space got to see.
@@ -29,6 +31,9 @@ async fn a_foreign_space_sees_nothing() {
         store.put_tools(home.id, vec![held], &[], None).await.expect("a held version");
         let agent = store.create_agent(home.id, None, AgentSpec::new("clerk")).await.expect("an agent");
         let provider_of = store.create_provider(home.id, provider("openai")).await.expect("a provider");
+        let alert = store.create_alert(home.id, None, above(1.0)).await.expect("an alert");
+        let fired = store.step_alert(home.id, &alert, Step::Fire, Some(2.0), at(0)).await.expect("a step");
+        let fired = fired.expect("the first");
         let value = SecretString::from("a value");
         store.put_secret(home.id, space, "KEY", &value, None).await.expect("a secret");
         let (token, _) =
@@ -107,6 +112,22 @@ async fn a_foreign_space_sees_nothing() {
             }),
             ("history_since", seen(store.history_since(away.id, 0, 10).await, Vec::is_empty)),
             ("last_history", seen(store.last_history(away.id).await, |last| *last == 0)),
+            ("get_alert", seen(store.get_alert(away.id, fired.id).await, Option::is_none)),
+            ("list_alerts", {
+                let listed = store.list_alerts(away.id, &all()).await;
+                seen(listed, |(alerts, _)| alerts.is_empty())
+            }),
+            ("put_alert", seen(store.put_alert(away.id, fired.id, above(7.0), 1).await, |_| false)),
+            ("delete_alert", seen(store.delete_alert(away.id, fired.id, None).await, |()| false)),
+            ("step_alert", {
+                let stepped = store.step_alert(away.id, &fired, Step::Resolve, None, at(1)).await;
+                seen(stepped, Option::is_none)
+            }),
+            ("claim_telling", seen(store.claim_telling(away.id, &fired).await, |is_ours| !is_ours)),
+            ("note_telling", {
+                let noted = store.note_telling(away.id, fired.id, 0, Some("mine".to_owned())).await;
+                seen(noted, |()| true)
+            }),
         ];
         for (method, saw_something) in rows {
             assert!(!saw_something, "{method} reaches into another space");
@@ -118,6 +139,7 @@ async fn a_foreign_space_sees_nothing() {
         let kept = store.get_agent(home.id, "clerk").await.expect("found");
         assert_eq!(kept, Some(agent));
         assert_eq!(store.get_provider(home.id, "openai").await.expect("found"), Some(provider_of));
+        assert_eq!(store.get_alert(home.id, fired.id).await.expect("found"), Some(fired));
         assert_eq!(store.get_token(home.id, token.id).await.expect("found"), Some(token));
         assert!(store.reveal(home.id, space, "KEY").await.expect("an answer").is_some());
         let (spaces, _) = store.list_spaces(bob.id, &all()).await.expect("a list");

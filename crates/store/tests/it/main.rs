@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
 mod agents;
+mod alerts;
 mod feed;
 mod foreign;
 mod history;

@@ -140,6 +140,7 @@ fn fill(rng: &mut Rng, known: &Known, path: &str) -> String {
             ("{id}", "spaces") => vec![known.space.as_str()],
             ("{id}", "tokens") => vec![known.token.as_str()],
             ("{id}", "users") => vec![known.user.as_str()],
+            ("{id}", "alerts") => vec![known.alert.as_str()],
             _ => Vec::new(),
         };
         segments.push(if !segment.starts_with('{') {

@@ -33,6 +33,7 @@ async fn a_foreign_thing_that_a_body_names_is_not_there() {
             json!({"tools": [], "agents": [{"name": "a", "toolIds": [tool]}]}),
             400,
         ),
+        (Method::POST, "/api/alerts", json!({"metric": "p95", "above": 1, "tool": tool}), 400),
         (Method::POST, "/api/tokens", json!({"name": "a", "spaceId": space}), 404),
         (
             Method::POST,
@@ -103,6 +104,7 @@ async fn lists_and_exports_hold_nothing_of_others() {
         "/api/agents?q=zeppelin",
         "/api/agents?limit=200",
         "/api/providers",
+        "/api/alerts",
         "/api/secrets",
         "/api/secrets?owner=me",
         "/api/tokens",

@@ -128,10 +128,16 @@ fn row<const N: usize>(operation: &'static str, needs: Needs, cases: [Case; N]) 
 
 /// Every row.
 pub(super) fn table() -> Vec<Row> {
-    [of_tools(), of_imports(), of_agents(), of_providers_and_secrets(), of_people(), of_documentation()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let of_all = [
+        of_tools(),
+        of_imports(),
+        of_agents(),
+        of_providers_and_secrets(),
+        of_alerts(),
+        of_people(),
+        of_documentation(),
+    ];
+    of_all.into_iter().flatten().collect()
 }
 
 fn of_tools() -> Vec<Row> {
@@ -233,6 +239,18 @@ fn of_providers_and_secrets() -> Vec<Row> {
             Call,
             [Case::new(200).needs(Edit), Case::new(200).query(mine).own()],
         ),
+    ]
+}
+
+fn of_alerts() -> Vec<Row> {
+    use Needs::{Edit, Read};
+    let alert = |above: u32| json!({"name": "NEW", "metric": "queueDepth", "above": above});
+    vec![
+        row("POST /api/alerts", Edit, [Case::new(201).body(alert(1))]),
+        get("GET /api/alerts", Read),
+        get("GET /api/alerts/{id}", Read),
+        row("PUT /api/alerts/{id}", Edit, [Case::new(200).body(alert(2))]),
+        row("DELETE /api/alerts/{id}", Edit, [Case::new(200)]),
     ]
 }
 

@@ -48,6 +48,7 @@ pub(super) struct Things {
     pub(super) user: String,
     /// A call on record.
     pub(super) call: String,
+    pub(super) alert: String,
 }
 
 impl Things {
@@ -64,6 +65,7 @@ impl Things {
             space: name(),
             user: name(),
             call: name(),
+            alert: name(),
         }
     }
 
@@ -75,7 +77,7 @@ impl Things {
         Self::missing(NO_NAME)
     }
 
-    pub(super) fn all(&self) -> [&str; 8] {
+    pub(super) fn all(&self) -> [&str; 9] {
         [
             &self.tool,
             &self.agent,
@@ -85,6 +87,7 @@ impl Things {
             &self.space,
             &self.user,
             &self.call,
+            &self.alert,
         ]
     }
 
@@ -98,6 +101,7 @@ impl Things {
             "spaces" => &self.space,
             "users" => &self.user,
             "tool-calls" => &self.call,
+            "alerts" => &self.alert,
             _ => NOBODY,
         };
         let filled: [(&str, &str); 5] = [
@@ -247,6 +251,10 @@ impl World {
                 let provider = json!({"name": new_name(), "kind": "ollama"});
                 things.provider = id(&make(&self.admin, "/api/providers", &provider).await);
             }
+            "alerts" => {
+                let alert = json!({"name": new_name(), "metric": "queueDepth", "above": 1});
+                things.alert = id(&make(&self.admin, "/api/alerts", &alert).await);
+            }
             "secrets" => {
                 things.secret = new_name();
                 let path = format!("/api/secrets/{}", things.secret);
@@ -277,7 +285,7 @@ impl World {
 
     /// The things of the space as they are. What was refused has not changed them.
     pub(super) async fn standing(&self) -> Value {
-        let Things { tool, agent, provider, secret, token, space, user, call } = &self.by_id;
+        let Things { tool, agent, provider, secret, token, space, user, call, alert } = &self.by_id;
         let of = async |client: &Client, path: String| {
             let reply = client.get(&path).await;
             assert_eq!(reply.status, 200, "{path}: {}", reply.body);
@@ -298,6 +306,7 @@ impl World {
             "members": of(&self.admin, format!("/api/spaces/{space}/members")).await,
             "secret": within(&secrets, "name", secret),
             "call": of(&self.admin, format!("/api/tool-calls/{call}")).await,
+            "alert": of(&self.admin, format!("/api/alerts/{alert}")).await,
             // When it was used last does change.
             "token": within(&tokens, "id", token).is_some(),
             "user": within(&users, "id", user),
@@ -315,7 +324,10 @@ async fn furnish(admin: &Client, space: String, token: String, user: String) -> 
     let secret = "zeppelin_secret".to_owned();
     put(admin, &format!("/api/secrets/{secret}"), &json!({"value": "zeppelin_value"})).await;
     let call = call_of(admin, &tool).await;
-    Things { tool, agent, provider, secret, token, space, user, call }
+    // Nothing ever waits, so that it stands as it is.
+    let alert = json!({"name": "zeppelin_alert", "metric": "queueDepth", "above": 1});
+    let alert = id(&make(admin, "/api/alerts", &alert).await);
+    Things { tool, agent, provider, secret, token, space, user, call, alert }
 }
 
 /// A call on record, by the id that the caller gave it.

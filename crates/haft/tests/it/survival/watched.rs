@@ -1,0 +1,41 @@
+//! Two servers that watch over the same alerts: what one of them sees is not taken back by the other.
+
+use std::time::Duration;
+
+use haft_testkit::{Upstream, json_reply};
+use serde_json::json;
+
+use super::database::Database;
+use super::{FIVE_SECONDS, Settings, call, within};
+
+#[tokio::test]
+async fn a_circuit_that_is_open_at_one_of_two_servers_fires_once() {
+    let Some(database) = Database::new() else { return };
+    let settings = Settings::sharing(&database.url()).with("HAFT_ALERT_INTERVAL", "1000");
+    let (_first, here) = settings.start().await;
+    let (_second, _) = settings.start().await;
+    let listener = Upstream::start(|_| json_reply(200, &json!({}))).await;
+    let error = json!({"error": {"kind": "Server", "message": "it is unwell"}});
+    let tool = json!({
+        "name": "unwell", "description": "d", "type": "mock", "retryCount": 0,
+        "config": {"answers": [error], "breakerKey": "unwell"},
+    });
+    assert_eq!(here.post("/api/tools", &tool).await.status, 201);
+    let alert = json!({"metric": "circuitOpen", "above": 0, "webhook": listener.url("/")});
+    let alert = here.post("/api/alerts", &alert).await;
+    assert_eq!(alert.status, 201, "{}", alert.body);
+    for _ in 0..5 {
+        call(&here, "unwell").await;
+    }
+    let told = || -> Vec<String> {
+        let seen = listener.seen();
+        seen.iter().map(|seen| seen.json()["type"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    within(FIVE_SECONDS, "it fires", async || !told().is_empty()).await;
+    // Several turns of the server that sees nothing.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(told(), ["alert.fired"]);
+    assert_eq!(here.post("/api/tools/unwell/circuit/reset", &json!({})).await.status, 200);
+    within(FIVE_SECONDS, "it resolves", async || told().len() > 1).await;
+    assert_eq!(told(), ["alert.fired", "alert.resolved"]);
+}

@@ -1,0 +1,200 @@
+//! Alerts: kept like other documents, and fired, resolved and told once however many watch over them.
+
+use futures_util::future::join_all;
+use haft_core::alert::{Alert, AlertSpec, AlertState, Metric, Step};
+use haft_core::{ErrorKind, SpaceId};
+use haft_store::{Force, Page, Store};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::support::{Place, all, both, kind, user};
+
+/// An alert that fires above a number.
+pub(crate) fn above(above: f64) -> AlertSpec {
+    let (name, webhook) = (Some("slow".to_owned()), Some("https://hooks.example.com/key".to_owned()));
+    AlertSpec { name, metric: Metric::P95, tool: None, above, for_seconds: 0, webhook }
+}
+
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_700_000_000 + seconds).expect("an instant")
+}
+
+async fn read(store: &Store, space: SpaceId, alert: &Alert) -> Alert {
+    store.get_alert(space, alert.id).await.expect("an answer").expect("an alert")
+}
+
+async fn step(store: &Store, alert: &Alert, step: Step, value: Option<f64>, seconds: i64) -> Option<Alert> {
+    store.step_alert(alert.space_id, alert, step, value, at(seconds)).await.expect("an answer")
+}
+
+/// Eight who watch, in two processes where there can be two.
+async fn watchers(place: &Place, store: &Store) -> Vec<Store> {
+    let another = place.another(store).await;
+    (0..8).map(|number| if number % 2 == 0 { store.clone() } else { another.clone() }).collect()
+}
+
+#[tokio::test]
+async fn an_alert_is_changed_by_who_read_it_last() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, home) = user(&store, "ada").await;
+        let alert = store.create_alert(home.id, Some(ada.id), above(10.5)).await.expect("an alert");
+        assert_eq!((alert.version, alert.owner_id, alert.state()), (1, Some(ada.id), AlertState::Calm));
+        assert_eq!(read(&store, home.id, &alert).await, alert);
+        let second = store.create_alert(home.id, None, above(10.5)).await.expect("names may be the same");
+
+        let changed = store.put_alert(home.id, alert.id, above(20.0), 1).await.expect("changed");
+        assert_eq!((changed.version, changed.spec.above, changed.owner_id), (2, 20.0, Some(ada.id)));
+        assert_eq!(kind(store.put_alert(home.id, alert.id, above(30.0), 1).await), ErrorKind::Conflict);
+        let (first, next) = store.list_alerts(home.id, &Page::first(1)).await.expect("a page");
+        let rest = Page { limit: 1, cursor: next };
+        let (rest, end) = store.list_alerts(home.id, &rest).await.expect("a page");
+        assert_eq!((first, rest, end), (vec![changed], vec![second], None), "the oldest first");
+
+        assert_eq!(kind(store.delete_alert(home.id, alert.id, Some(1)).await), ErrorKind::Conflict);
+        store.delete_alert(home.id, alert.id, Some(2)).await.expect("deleted");
+        assert_eq!(kind(store.delete_alert(home.id, alert.id, None).await), ErrorKind::NotFound);
+        assert_eq!(kind(store.put_alert(home.id, alert.id, above(1.0), 2).await), ErrorKind::NotFound);
+        assert_eq!(step(&store, &alert, Step::Fire, None, 0).await, None, "what is gone does not fire");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_many_who_let_it_fire_or_resolve_one_does() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let mut alert = store.create_alert(home.id, None, above(10.0)).await.expect("an alert");
+        let watchers = watchers(place, &store).await;
+        for (turn, to_take) in [(1_i64, Step::Fire), (2, Step::Resolve), (3, Step::Fire)] {
+            let before = store.current_revision().await.expect("a revision");
+            let steps = watchers.iter().map(|store| step(store, &alert, to_take, Some(11.5), turn));
+            let mut taken: Vec<Alert> = join_all(steps).await.into_iter().flatten().collect();
+            assert_eq!(taken.len(), 1, "{to_take:?}");
+            let revision = store.current_revision().await.expect("a revision");
+            assert_eq!(revision, before + 1, "whoever lost changed nothing");
+            alert = taken.remove(0);
+            assert_eq!(read(&store, home.id, &alert).await, alert);
+            assert_eq!((alert.standing.turns, alert.is_firing()), (turn.unsigned_abs(), turn != 2));
+            assert_eq!(alert.standing.value, Some(11.5));
+        }
+        assert_eq!((alert.standing.fired_at, alert.standing.resolved_at), (Some(at(3)), Some(at(2))));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn steps_on_the_way_are_no_changes_and_build_upon_each_other() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let calm = store.create_alert(home.id, None, above(10.0)).await.expect("an alert");
+        let revision = store.current_revision().await.expect("a revision");
+        let pending = step(&store, &calm, Step::Rise, Some(11.0), 0).await.expect("the first");
+        assert_eq!((pending.state(), pending.since()), (AlertState::Pending, Some(at(0))));
+        assert_eq!(step(&store, &calm, Step::Fire, Some(11.0), 1).await, None, "it was read too long ago");
+        let held = step(&store, &pending, Step::Hold, Some(12.0), 2).await.expect("the first");
+        assert_eq!(held.standing.seen_above_at, Some(at(2)));
+        assert_eq!(step(&store, &pending, Step::Fall, None, 3).await, None, "somebody saw it above since");
+        let fallen = step(&store, &held, Step::Fall, None, 4).await.expect("the first");
+        assert_eq!((fallen.state(), fallen.standing.value), (AlertState::Calm, None));
+        assert_eq!(read(&store, home.id, &calm).await, fallen);
+        assert_eq!(store.current_revision().await.expect("a revision"), revision);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_seen_for_another_question_counts_for_nothing() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let calm = store.create_alert(home.id, None, above(10.0)).await.expect("an alert");
+        let pending = step(&store, &calm, Step::Rise, Some(11.0), 0).await.expect("the first");
+        let later = AlertSpec { for_seconds: 60, ..above(10.0) };
+        let later = store.put_alert(home.id, calm.id, later, 1).await.expect("changed");
+        assert_eq!(later.standing.above_since, Some(at(0)), "the question is the same");
+        assert_eq!(step(&store, &pending, Step::Fire, Some(11.0), 1).await, None, "it is not the same alert");
+        let higher = store.put_alert(home.id, calm.id, above(20.0), 2).await.expect("changed");
+        assert_eq!(higher.state(), AlertState::Calm);
+
+        let fired = step(&store, &higher, Step::Fire, Some(21.0), 2).await.expect("the first");
+        let lower = store.put_alert(home.id, calm.id, above(5.0), 3).await.expect("changed");
+        assert_eq!((lower.state(), lower.since()), (AlertState::Firing, fired.since()), "it goes on firing");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_many_who_would_tell_it_one_does() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let calm = store.create_alert(home.id, None, above(10.0)).await.expect("an alert");
+        assert!(!calm.is_news());
+        let fired = step(&store, &calm, Step::Fire, Some(11.0), 0).await.expect("the first");
+        let claims = watchers(place, &store).await;
+        let claims = join_all(claims.iter().map(|store| store.claim_telling(home.id, &fired))).await;
+        let claimed = claims.into_iter().filter(|claim| *claim.as_ref().expect("an answer")).count();
+        assert_eq!(claimed, 1);
+        let note = async |turn, error: Option<&str>| {
+            store.note_telling(home.id, calm.id, turn, error.map(str::to_owned)).await.expect("noted");
+            read(&store, home.id, &calm).await.standing.webhook_error
+        };
+        assert_eq!(note(1, Some("it was not there")).await.as_deref(), Some("it was not there"));
+
+        let told = read(&store, home.id, &calm).await;
+        let resolved = step(&store, &told, Step::Resolve, None, 1).await.expect("the first");
+        let again = step(&store, &resolved, Step::Fire, Some(11.0), 2).await.expect("the first");
+        assert!(!store.claim_telling(home.id, &resolved).await.expect("an answer"), "it fires again");
+        assert!(store.claim_telling(home.id, &again).await.expect("an answer"));
+        let late = note(1, Some("late")).await;
+        assert_eq!(late.as_deref(), Some("it was not there"), "another was told since");
+        assert_eq!(note(3, None).await, None);
+
+        note(3, Some("refused")).await;
+        let elsewhere = AlertSpec { webhook: None, ..above(10.0) };
+        let moved = store.put_alert(home.id, calm.id, elsewhere, 1).await.expect("changed");
+        assert_eq!(moved.standing.webhook_error, None, "it was about another address");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_watches_sees_all_spaces_and_is_not_stopped_by_one_row() {
+    both(async |place| {
+        let store = place.open().await;
+        let ((_, home), (_, away)) = (user(&store, "ada").await, user(&store, "bob").await);
+        let here = store.create_alert(home.id, None, above(1.0)).await.expect("an alert");
+        let there = store.create_alert(away.id, None, above(2.0)).await.expect("an alert");
+        let broken = store.create_alert(away.id, None, above(3.0)).await.expect("an alert");
+        place.raw(&format!("UPDATE alerts SET doc = 'x' WHERE id = '{}'", broken.id)).await;
+        let mut seen = store.every_alert().await.expect("a list");
+        seen.sort_by_key(|alert| alert.id);
+        assert_eq!(seen, [here, there]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_space_has_so_many_and_takes_them_with_it() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, home) = user(&store, "ada").await;
+        let team = store.create_space("team", ada.id).await.expect("a space");
+        for _ in 0..100 {
+            store.create_alert(team.id, None, above(1.0)).await.expect("an alert");
+        }
+        assert_eq!(kind(store.create_alert(team.id, None, above(1.0)).await), ErrorKind::Conflict);
+        assert_eq!(kind(store.check_room_for_alert(team.id).await), ErrorKind::Conflict);
+        store.check_room_for_alert(home.id).await.expect("room");
+        assert_eq!(kind(store.delete_space(team.id, Force::No).await), ErrorKind::Conflict);
+        store.delete_space(team.id, Force::Yes).await.expect("deleted");
+        assert!(store.every_alert().await.expect("a list").is_empty());
+        assert!(store.list_alerts(team.id, &all()).await.expect("a list").0.is_empty());
+        let nowhere = SpaceId::from(Uuid::now_v7());
+        assert_eq!(kind(store.create_alert(nowhere, None, above(1.0)).await), ErrorKind::NotFound);
+    })
+    .await;
+}
