@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use haft_core::AgentId;
-use haft_store::{CallLog, StatsQuery, Window};
+use haft_store::{CallLog, StatsOf, StatsQuery, Window};
 
 use super::calls::Calls;
 use super::times::Times;
@@ -23,22 +22,21 @@ pub(super) async fn time_stats(log: &CallLog, calls: &Calls) -> anyhow::Result<(
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for window in Window::ALL {
         let mut row = vec![window.as_str().to_owned()];
-        row.extend(times(log, calls, window, |_, _| (None, None)).await?);
-        row.extend(times(log, calls, window, |calls, turn| (tool(calls, turn), None)).await?);
-        row.extend(times(log, calls, window, |calls, turn| (None, agent(calls, turn))).await?);
+        row.extend(times(log, calls, window, |_, _| StatsOf::Space).await?);
+        row.extend(times(log, calls, window, tool).await?);
+        row.extend(times(log, calls, window, agent).await?);
         rows.push(row);
     }
     print(&format!("Statistics of the call log ({ASKED} times each)"), &rows);
     Ok(())
 }
 
-type Of = fn(&Calls, usize) -> (Option<String>, Option<AgentId>);
+type Of = fn(&Calls, usize) -> StatsOf;
 
 async fn times(log: &CallLog, calls: &Calls, window: Window, of: Of) -> anyhow::Result<[String; 2]> {
     let mut times = Times::default();
     for (turn, space) in calls.spaces.iter().copied().cycle().take(ASKED).enumerate() {
-        let (tool, agent) = of(calls, turn);
-        let query = StatsQuery { window, tool, agent };
+        let query = StatsQuery { window, of: of(calls, turn) };
         let start = Instant::now();
         std::hint::black_box(log.stats(space, &query).await?);
         times.push(start.elapsed());
@@ -46,10 +44,11 @@ async fn times(log: &CallLog, calls: &Calls, window: Window, of: Of) -> anyhow::
     Ok(times.cells())
 }
 
-fn tool(calls: &Calls, turn: usize) -> Option<String> {
-    calls.tools.iter().cycle().nth(turn).map(|tool| tool.name.to_string())
+fn tool(calls: &Calls, turn: usize) -> StatsOf {
+    let tool = calls.tools.iter().cycle().nth(turn);
+    tool.map_or(StatsOf::Space, |tool| StatsOf::Tool(tool.name.to_string()))
 }
 
-fn agent(calls: &Calls, turn: usize) -> Option<AgentId> {
-    calls.agents.iter().cycle().nth(turn).copied()
+fn agent(calls: &Calls, turn: usize) -> StatsOf {
+    calls.agents.iter().cycle().nth(turn).copied().map_or(StatsOf::Space, StatsOf::Agent)
 }

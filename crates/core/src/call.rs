@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mask::Mask;
 use crate::{
-    AgentId, Binding, CallId, ConversationId, Locale, RequestId, SecretRef, Secrets, SpaceId, ToolName, TraceParent,
-    UserId,
+    AgentId, Binding, CallId, ConversationId, Locale, RequestId, SecretRef, Secrets, SpaceId, ToolName,
+    TraceParent, UserId,
 };
 
 /// The door a call came through.

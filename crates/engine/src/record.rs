@@ -12,8 +12,8 @@ use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use haft_core::Violation;
 use haft_core::{
-    AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, KindName, Message, RequestId, Source, SpaceId,
-    ToolId, TraceParent, UserId,
+    AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, KindName, Message, RequestId, Source,
+    SpaceId, ToolId, TraceParent, UserId,
 };
 use jiff::Timestamp;
 use tokio::sync::{Notify, mpsc};

@@ -12,7 +12,6 @@ use haft_web::SearchProviders;
 
 use haft_server::{LoggedCalls, Metrics, StoredSecrets, StoredTools, Traces};
 use haft_store::{CallLog, Store};
-use tracing::field::display;
 
 /// So many events a listener may be behind before it is dropped. All listeners share them, and those of all
 /// spaces are among them, so a busy moment of one space must not cost another its listeners.

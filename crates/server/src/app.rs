@@ -184,8 +184,8 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, alerts, audit, changes, docs, events, execute, import, providers, schema_preview, secrets, session, spaces, stats, tokens,
-        tool_calls, tools, users,
+        agents, alerts, audit, changes, docs, events, execute, import, providers, schema_preview, secrets,
+        session, spaces, stats, tokens, tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),

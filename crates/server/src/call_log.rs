@@ -52,9 +52,8 @@ async fn roll_up(log: &CallLog, stop: &CancellationToken) {
             turn = tokio::time::timeout(PATIENCE, log.roll_up()) => turn,
             () = stop.cancelled() => return,
         };
-        let turn = turn.unwrap_or_else(|_| {
-            Err(CallError::text(ErrorKind::Unavailable, "the database does not answer"))
-        });
+        let turn = turn
+            .unwrap_or_else(|_| Err(CallError::text(ErrorKind::Unavailable, "the database does not answer")));
         match turn {
             Ok(true) => continue,
             Ok(false) => is_behind = false,

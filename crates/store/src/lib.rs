@@ -41,8 +41,8 @@ pub use feed::Changes;
 pub use history::{Action, HistoryEntry, HistoryFilter, Sight, What, no_space};
 pub use keys::{Key, MasterKeys};
 pub use log::{
-    AgentStats, CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus,
-    LoggedCall, Retention, Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
+    AgentStats, CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, LoggedCall, Retention,
+    Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
 };
 pub use page::Page;
 pub use secrets::{SecretInfo, SecretOwnerId};

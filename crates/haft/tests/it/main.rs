@@ -8,8 +8,8 @@
 
 mod agent_changes;
 mod agents;
-mod audit;
 mod alerts;
+mod audit;
 mod bindings;
 mod builtins;
 mod canary;

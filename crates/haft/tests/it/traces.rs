@@ -204,11 +204,9 @@ async fn a_trace_that_is_not_kept_gets_no_span_and_a_bad_header_no_parent() {
 async fn a_stop_sends_what_is_waiting_and_nothing_that_was_said() {
     let collector = collector().await;
     let endpoint = collector.url("/elsewhere");
-    let (server, api) = start(&[
-        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &endpoint),
-        ("HAFT_SECRET_KEY", "canary-secret"),
-    ])
-    .await;
+    let (server, api) =
+        start(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &endpoint), ("HAFT_SECRET_KEY", "canary-secret")])
+            .await;
     // It says all it heard, as an answer and as an error.
     let upstream = Upstream::start(|seen| {
         let status = if seen.target.contains("fail") { 400 } else { 200 };

@@ -53,9 +53,9 @@ impl Values {
         if is_logged && self.log_is_away {
             return None;
         }
-        let measured = timeout(PATIENCE, measure(app, question)).await.unwrap_or_else(|_| {
-            Err(CallError::text(ErrorKind::Unavailable, "the database does not answer"))
-        });
+        let measured = timeout(PATIENCE, measure(app, question))
+            .await
+            .unwrap_or_else(|_| Err(CallError::text(ErrorKind::Unavailable, "the database does not answer")));
         measured
             .inspect_err(|error| {
                 let metric = question.metric.as_str();

@@ -122,12 +122,7 @@ async fn send(app: &App, alert: &Alert, webhook: &str) -> Result<(), CallError> 
     }
 }
 
-async fn attempt(
-    app: &App,
-    space: SpaceId,
-    policy: &ToolPolicy,
-    request: Request,
-) -> Result<(), CallError> {
+async fn attempt(app: &App, space: SpaceId, policy: &ToolPolicy, request: Request) -> Result<(), CallError> {
     let limits = Limits { deadline: Some(Instant::now() + ATTEMPT), bytes: LARGEST };
     let answer = app.egress.send(Policy::Tool(space, policy), request, limits).await?;
     let say = |template| Message::new(template).with("host", answer.from.host_str());

@@ -172,6 +172,8 @@ mod tests {
 
     fn record(space: u128, tool: &str, is_known: bool) -> CallRecord {
         CallRecord {
+            id: Uuid::nil(),
+            request: None,
             call_id: CallId::from(Uuid::nil()),
             tool: is_known.then(|| (ToolId::Uuid(Uuid::nil()), 1)),
             tool_name: tool.into(),

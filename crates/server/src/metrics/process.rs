@@ -61,8 +61,12 @@ impl Collector for Process {
         start.encode_gauge(&since.as_secs_f64())?;
         if let Some(resident) = self.resident_bytes {
             let help = "Resident memory size in bytes.";
-            let mut memory =
-                encoder.encode_descriptor("process_resident_memory", help, Some(&bytes), MetricType::Gauge)?;
+            let mut memory = encoder.encode_descriptor(
+                "process_resident_memory",
+                help,
+                Some(&bytes),
+                MetricType::Gauge,
+            )?;
             memory.encode_gauge(&resident)?;
         }
         if let Some(files) = self.open_files {

@@ -1,9 +1,9 @@
 //! The routes, one file per noun or verb. Wire types stand beside their handler.
 
 pub(crate) mod agents;
+pub(crate) mod alerts;
 pub(crate) mod audit;
 pub(crate) mod changes;
-pub(crate) mod alerts;
 pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod execute;

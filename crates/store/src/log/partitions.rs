@@ -13,8 +13,8 @@ use sqlx::AssertSqlSafe;
 use super::call::uuid;
 use super::chain::CHAIN;
 use super::id::lowest;
-use crate::chain::{Place, read_link};
 use super::rollup;
+use crate::chain::{Place, read_link};
 use crate::db::{Arg, Db, Tx, args};
 use crate::failure;
 

@@ -50,7 +50,8 @@ static WRITE: LazyLock<Inserts> = LazyLock::new(|| {
     let columns: Vec<&str> = Key::COLUMNS.into_iter().chain(Bucket::columns()).collect();
     let anew: Vec<String> = Bucket::columns().map(|column| format!("{column} = excluded.{column}")).collect();
     let (key, anew) = (Key::COLUMNS.join(", "), anew.join(", "));
-    inserts("tool_call_stats", &columns, by_number).map(|sql| format!("{sql} ON CONFLICT ({key}) DO UPDATE SET {anew}"))
+    inserts("tool_call_stats", &columns, by_number)
+        .map(|sql| format!("{sql} ON CONFLICT ({key}) DO UPDATE SET {anew}"))
 });
 
 impl CallLog {

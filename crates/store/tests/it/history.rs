@@ -280,10 +280,7 @@ async fn entries_are_found_by_what_is_asked() {
         let (entries, _) = store.history(home.id, &any(), &all()).await.expect("entries");
         let last = Some(entries[0].at);
         assert_eq!(found(HistoryFilter { from: last, ..any() }).await, "agent.created");
-        assert_eq!(
-            found(HistoryFilter { to: last, ..any() }).await,
-            "ownSecret.set secret.set tool.created"
-        );
+        assert_eq!(found(HistoryFilter { to: last, ..any() }).await, "ownSecret.set secret.set tool.created");
         let names: Vec<Option<&str>> = entries.iter().map(|entry| entry.user_name.as_deref()).collect();
         assert_eq!(names, [None, Some("bob"), Some("bob"), Some("ada")]);
 

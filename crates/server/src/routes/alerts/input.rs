@@ -88,9 +88,8 @@ pub(super) async fn read(
 /// Its form was checked.
 fn metric(fields: &Map<String, Value>) -> Result<Metric, CallError> {
     let metric = fields.get("metric").cloned().unwrap_or_default();
-    serde_json::from_value(metric).map_err(|error| {
-        CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))])
-    })
+    serde_json::from_value(metric)
+        .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
 }
 
 /// Its form was checked: a whole number, which may have been written as `60.0`.
