@@ -27,7 +27,7 @@ fn row_id(space: SpaceId, at: Timestamp, number: u32) -> Uuid {
 
 /// A call that worked. Calls of greater numbers began later.
 pub(crate) fn call(space: SpaceId, at: Timestamp, number: u32) -> LoggedCall {
-    let started_at = at + Duration::from_micros(u64::from(number));
+    let started_at = at + Duration::from_millis(u64::from(number));
     let row = CallRow {
         id: row_id(space, started_at, number),
         space,

@@ -73,7 +73,7 @@ async fn every_filter_finds_what_it_asks_for() {
         let none = CallFilter::default;
         let tool = |tool: &str| CallFilter { tool: Some(tool.to_owned()), ..none() };
         let text = |text: &str| CallFilter { text: Some(text.to_owned()), ..none() };
-        let at = |number| Some(now + Duration::from_micros(number));
+        let at = |number| Some(now + Duration::from_millis(number));
         let id = Uuid::from_u128(7).to_string();
         for (filter, expected) in [
             (none(), vec![8, 7, 6, 5, 4, 3, 2, 1, 0]),
