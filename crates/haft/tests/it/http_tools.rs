@@ -118,7 +118,7 @@ async fn a_dry_run_shows_the_request_and_sends_nothing() {
     let definition = json!({
         "name": "orders", "description": "Makes an order.", "url": upstream.url("/orders/{{id}}?v=2"), "method": "POST",
         "headers": {"X-Api-Key": "secret://shop-key", "X-Token": "literal-token"},
-        "config": {"query": {"trace": "{{id}}"}, "body": {"note": "for {{name}}", "count": "{{count}}"}},
+        "config": {"query": {"trace": "{{callId}}"}, "body": {"note": "for {{name}}", "count": "{{count}}"}},
         "parameters": {"type": "object", "properties": {"count": {"type": "integer"}}},
     });
     create(&api, &definition).await;

@@ -1,4 +1,4 @@
-//! The id of a call on its way: `{{id}}`, and the key that makes a repeat safe.
+//! The id of a call on its way: `{{callId}}`, and the key that makes a repeat safe.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,11 +13,11 @@ async fn the_call_id_is_filled_in_and_is_the_key() {
     let stage = Stage::new().await;
     let config = json!({
         "method": "POST",
-        "query": {"q": "{{id}}"},
+        "query": {"q": "{{callId}}"},
         "headers": {"X-Call": "id={{ callId }}"},
-        "body": {"id": "{{id}}", "text": "call {{id}}"},
+        "body": {"id": "{{callId}}", "text": "call {{callId}}"},
     });
-    stage.register(&open(stage.at("/calls/{{id}}", config)));
+    stage.register(&open(stage.at("/calls/{{callId}}", config)));
     let given = CallOptions::default().call_id("call_123".parse().expect("an id"));
     for (case, options) in [("given", given), ("made", CallOptions::default())] {
         // An argument of that name is not the call's id.

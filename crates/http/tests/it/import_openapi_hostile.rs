@@ -42,7 +42,7 @@ fn no_text_of_a_document_names_a_secret_or_a_variable() {
     let mut documents = vec![
         shop(json!({format!("/x?t={steal}"): {"get": {}}}), json!({})),
         shop(json!({"/x/secret://other_token": {"get": {}}}), json!({})),
-        shop(json!({"/x?t={{id}}": {"get": {}}}), json!({})),
+        shop(json!({"/x?t={{callId}}": {"get": {}}}), json!({})),
         shop(json!({"/x?t={{stolen": {"get": {}}}), json!({})),
         shop(
             json!({"//other_token": {"get": {}}}),
@@ -61,16 +61,16 @@ fn no_text_of_a_document_names_a_secret_or_a_variable() {
             json!({"servers": [{"url": "https://shop.example/{v}", "variables": {"v": {"default": steal}}}]}),
         ),
         shop(json!({"/x": {"post": {"requestBody": body(&format!("text/{steal}"))}}}), json!({})),
-        shop(json!({"/x": {"post": {"requestBody": body("text/{{id}}")}}}), json!({})),
+        shop(json!({"/x": {"post": {"requestBody": body("text/{{callId}}")}}}), json!({})),
         shop(json!({"/x": {"post": {"requestBody": body(&format!("text/plain; a={steal}"))}}}), json!({})),
     ];
     for place in ["query", "header", "cookie"] {
-        for name in [steal, "{{id}}", "a{{", "a=secret://other_token; b"] {
+        for name in [steal, "{{callId}}", "a{{", "a=secret://other_token; b"] {
             documents.push(shop(json!({"/x": {"get": {"parameters": parameter(name, place)}}}), json!({})));
         }
     }
     for place in ["query", "header", "cookie"] {
-        for name in [steal, "{{id}}", "Cookie: a=secret://other_token"] {
+        for name in [steal, "{{callId}}", "Cookie: a=secret://other_token"] {
             let schemes = json!({"components": {"securitySchemes": {"mine": {"type": "apiKey", "in": place, "name": name}}}, "security": [{"mine": []}]});
             documents.push(shop(json!({"/x": {"get": {}}}), schemes));
         }

@@ -183,7 +183,7 @@ async fn what_an_argument_says_is_never_expanded_again() {
         ("secret://x", "secret%3A%2F%2Fx"),
         ("secret://me/x", "secret%3A%2F%2Fme%2Fx"),
         ("{{other}}", "%7B%7Bother%7D%7D"),
-        ("{{id}}", "%7B%7BcallId%7D%7D"),
+        ("{{callId}}", "%7B%7BcallId%7D%7D"),
         ("${HOME} $(id) %ENV%", "%24%7BHOME%7D%20%24%28id%29%20%25ENV%25"),
     ] {
         let config = json!({

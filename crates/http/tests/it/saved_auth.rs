@@ -126,7 +126,7 @@ async fn credentials_never_come_from_the_model() {
     for (auth, field, words) in [
         (json!({"type": "bearer", "token": "{{token}}"}), "token", variable),
         (json!({"type": "bearer", "token": "a-{{token}}-b"}), "token", variable),
-        (json!({"type": "bearer", "token": "{{id}}"}), "token", variable),
+        (json!({"type": "bearer", "token": "{{callId}}"}), "token", variable),
         (json!({"type": "basic", "username": "{{u}}", "password": "p"}), "username", variable),
         (json!({"type": "basic", "username": "u", "password": "{{p}}"}), "password", variable),
         (json!({"type": "apiKey", "name": "X-Key", "value": "{{k}}"}), "value", variable),

@@ -95,9 +95,9 @@ async fn a_dotted_name_makes_one_property_that_is_looked_into() {
 #[tokio::test]
 async fn names_that_the_call_gives_and_secrets_are_no_arguments() {
     let config = json!({
-        "url": "https://a.example/{{id}}/{{x}}?k=secret://k", "method": "POST",
-        "headers": {"X-Id": "{{id}}", "X-Key": "secret://me/k"},
-        "body": {"id": "{{id}}", "note": "{{note}}"},
+        "url": "https://a.example/{{callId}}/{{x}}?k=secret://k", "method": "POST",
+        "headers": {"X-Id": "{{callId}}", "X-Key": "secret://me/k"},
+        "body": {"id": "{{callId}}", "note": "{{note}}"},
         "auth": {"type": "bearer", "token": "secret://t"},
     });
     let expected = schema(&[("x", "string"), ("note", "string")], &["x"]);
