@@ -33,6 +33,11 @@ pub trait Builtin: Send + Sync + 'static {
         None
     }
 
+    /// Whether a call reads files of its caller: its answer is then for that caller alone.
+    fn reads_own_files(&self, _arguments: &Arguments) -> bool {
+        false
+    }
+
     /// Better words for what is wrong with an argument than the schema has.
     fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
         None
@@ -112,6 +117,10 @@ impl Prepared for Ready {
 
     fn breaker_key(&self, arguments: &Arguments) -> Option<BreakerKey> {
         self.builtin.breaker_key(arguments)
+    }
+
+    fn reads_own_files(&self, arguments: &Arguments) -> bool {
+        self.builtin.reads_own_files(arguments)
     }
 
     fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {

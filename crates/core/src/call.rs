@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mask::Mask;
 use crate::{
-    AgentId, Binding, CallId, ConversationId, Locale, RequestId, SecretRef, Secrets, SpaceId, ToolName,
-    TraceParent, UserId,
+    AgentId, ArtifactBytes, ArtifactRef, Artifacts, Binding, CallError, CallId, ConversationId, Locale,
+    RequestId, SecretRef, Secrets, SpaceId, ToolName, TraceParent, UserId, artifact,
 };
 
 /// The door a call came through.
@@ -187,6 +187,8 @@ pub struct CallInfo {
     pub deadline: Instant,
     /// Those that the tool's kind asked for.
     pub secrets: Arc<Secrets>,
+    /// Where files are kept, if anywhere.
+    pub artifacts: Option<Arc<dyn Artifacts>>,
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
     pub place: Option<Box<dyn Any + Send + Sync>>,
@@ -265,6 +267,19 @@ impl CallContext {
     /// What takes the call's secrets out of a text; the engine does so with every answer.
     pub fn mask(&self) -> Option<&Arc<Mask>> {
         self.inner.secrets.mask()
+    }
+
+    /// The file that a text names: `artifact://ID`, or our own address of it.
+    pub fn artifact_in(&self, text: &str) -> Option<ArtifactRef> {
+        ArtifactRef::parse(text).or_else(|| self.inner.artifacts.as_ref()?.of_url(text))
+    }
+
+    /// Reads a file as whoever calls may, unless it is larger than `most`.
+    pub async fn artifact(&self, artifact: &ArtifactRef, most: u64) -> Result<ArtifactBytes, CallError> {
+        match &self.inner.artifacts {
+            Some(kept) => kept.read(self.inner.space, self.inner.user, artifact, most).await,
+            None => Err(artifact::not_found(&artifact.id)),
+        }
     }
 
     /// Cancelled when nobody waits for this attempt any more: cancelled, timed out, gone away.

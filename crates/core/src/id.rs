@@ -64,6 +64,8 @@ ids! {
     ProviderId;
     /// An alert.
     AlertId;
+    /// A file that is kept.
+    ArtifactId;
 }
 
 /// A tool: its constant name where code provides it (built-in, native), a UUIDv7 where a user does.

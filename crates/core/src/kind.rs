@@ -57,6 +57,11 @@ pub trait Prepared: Send + Sync {
         &[]
     }
 
+    /// Whether a call reads files of its caller: its answer is then for that caller alone.
+    fn reads_own_files(&self, _arguments: &Arguments) -> bool {
+        false
+    }
+
     /// Whether a call gets the schema's defaults like arguments, or they only serve to check it.
     fn takes_defaults(&self) -> bool {
         true

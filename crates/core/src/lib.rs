@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod alert;
 pub mod arguments;
+pub mod artifact;
 pub mod binding;
 pub mod builtin;
 pub mod call;
@@ -33,6 +34,7 @@ pub mod trace;
 pub mod user;
 
 pub use arguments::Arguments;
+pub use artifact::{ArtifactBytes, ArtifactRef, Artifacts};
 pub use binding::{Binding, ToolConfig};
 pub use call::{CallContext, CallOptions, Caller, Progress, Source};
 pub use effect::{Effect, Policy};
@@ -55,6 +57,7 @@ pub fn all_templates() -> Vec<&'static Template> {
     let own = [
         message::TEMPLATES,
         error::TEMPLATES,
+        artifact::TEMPLATES,
         binding::TEMPLATES,
         builtin::TEMPLATES,
         redact::TEMPLATES,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use haft_core::Kind;
 use haft_core::call::ProgressSink;
+use haft_core::{Artifacts, Kind};
 use tokio_util::sync::CancellationToken;
 
 use crate::breaker::{BreakerSettings, Breakers};
@@ -36,6 +36,7 @@ pub struct Builder {
     events: Option<usize>,
     sink: Option<(Arc<dyn CallSink>, usize)>,
     secrets: Option<Arc<dyn SecretSource>>,
+    artifacts: Option<Arc<dyn Artifacts>>,
     source: Option<Arc<dyn ToolSource>>,
 }
 
@@ -97,6 +98,12 @@ impl Builder {
         self
     }
 
+    /// Where the files are kept that calls name.
+    pub fn artifacts(mut self, artifacts: Arc<dyn Artifacts>) -> Self {
+        self.artifacts = Some(artifacts);
+        self
+    }
+
     /// Where the tools of spaces are kept.
     pub fn tools(mut self, source: Arc<dyn ToolSource>) -> Self {
         self.source = Some(source);
@@ -119,6 +126,7 @@ impl Builder {
             recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting)),
             secrets: self.secrets,
             no_secrets: Arc::default(),
+            artifacts: self.artifacts,
             loader: self.source.map(Loader::new),
             local: local_caller(),
             stop: CancellationToken::new(),

@@ -8,8 +8,8 @@ use futures_util::FutureExt;
 use haft_core::call::{CallInfo, ProgressSink};
 use haft_core::secret::SecretOwner;
 use haft_core::{
-    CallContext, CallError, CallOptions, Effect, ErrorKind, Message, RetryPolicy, SecretRef, Secrets,
-    ToolOutput, ToolSpec,
+    Artifacts, CallContext, CallError, CallOptions, Effect, ErrorKind, Message, RetryPolicy, SecretRef,
+    Secrets, ToolOutput, ToolSpec,
 };
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
@@ -81,8 +81,10 @@ async fn answer(engine: &Inner, call: &AdmittedCall, flight: &mut Flight<'_>) ->
     };
     let caller = flight.caller();
     let is_own = |secret: &SecretRef| secret.owner == SecretOwner::Caller;
-    // What a caller's own secret fetched is for that caller alone.
-    let user = caller.user.filter(|_| call.entry.prepared.secrets().iter().any(is_own));
+    let prepared = &call.entry.prepared;
+    // What a caller's own secret fetched, or a caller's own file holds, is for that caller alone.
+    let is_personal = prepared.secrets().iter().any(is_own) || prepared.reads_own_files(&call.arguments);
+    let user = caller.user.filter(|_| is_personal);
     let key = CallKey::new(caller.space, user, call.entry.number, &call.arguments);
     if let Some(data) = cache.get(&key).await {
         return Ok((data, true));
@@ -182,7 +184,8 @@ async fn make(
     };
     let mask = secrets.mask().cloned();
     flight.masked_by(mask.clone());
-    let mut context = context(engine.progress.clone(), call, flight, place, times.deadline, secrets);
+    let (progress, artifacts) = (engine.progress.clone(), engine.artifacts.clone());
+    let mut context = context(progress, call, flight, place, times.deadline, secrets, artifacts);
     let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
     let retry = RetryPolicy::new(entry.effect, spec.retry_count, options.retries, first_pause);
     let mut pauses = retry.pauses();
@@ -274,6 +277,7 @@ fn context(
     place: Option<OwnedSemaphorePermit>,
     deadline: Instant,
     secrets: Arc<Secrets>,
+    artifacts: Option<Arc<dyn Artifacts>>,
 ) -> CallContext {
     let (caller, options) = (flight.caller(), flight.options());
     CallContext::new(CallInfo {
@@ -286,6 +290,7 @@ fn context(
         locale: caller.locale,
         deadline: deadline.into_std(),
         secrets,
+        artifacts,
         progress,
         place: place.map(|place| Box::new(place) as Box<dyn std::any::Any + Send + Sync>),
     })
@@ -293,7 +298,7 @@ fn context(
 
 /// What a call would do, for a dry run.
 pub(crate) fn preview(call: &AdmittedCall, flight: &Flight<'_>) -> Result<Value, CallError> {
-    let context = context(None, call, flight, None, Instant::now(), Arc::default());
+    let context = context(None, call, flight, None, Instant::now(), Arc::default(), None);
     let shown = call.entry.prepared.preview(&call.arguments, &context)?;
     Ok(shown.unwrap_or_else(
         || json!({"tool": call.entry.version.spec.name, "arguments": call.arguments.as_value()}),

@@ -57,10 +57,11 @@ pub use clock::now;
 pub use events::{CallEvent, Stage};
 pub use excerpt::Excerpt;
 pub use haft_core::{
-    AgentId, Arguments, Binding, BoxFuture, BreakerKey, CallContext, CallError, CallId, CallOptions, Caller,
-    ConfigError, ConversationId, Effect, ErrorKind, Kind, KindName, Locale, Message, Policy, Prepared,
-    Progress, RequestId, Source, SpaceId, Template, ToolConfig, ToolExecutionResult, ToolId, ToolName,
-    ToolOutput, ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId, Violation,
+    AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
+    CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, Effect, ErrorKind, Kind, KindName,
+    Locale, Message, Policy, Prepared, Progress, RequestId, Source, SpaceId, Template, ToolConfig,
+    ToolExecutionResult, ToolId, ToolName, ToolOutput, ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId,
+    Violation,
 };
 pub use mock::MockKind;
 pub use native::Answer;

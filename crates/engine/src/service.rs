@@ -5,8 +5,8 @@ use std::sync::Arc;
 use haft_core::call::{ProgressSink, RunMode};
 use haft_core::schema::Admitted;
 use haft_core::{
-    Arguments, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Secrets, Source,
-    SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
+    Arguments, Artifacts, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Secrets,
+    Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -45,6 +45,7 @@ pub(crate) struct Inner {
     pub(crate) secrets: Option<Arc<dyn SecretSource>>,
     /// What calls share whose tools need none.
     pub(crate) no_secrets: Arc<Secrets>,
+    pub(crate) artifacts: Option<Arc<dyn Artifacts>>,
     pub(crate) loader: Option<Loader>,
     pub(crate) local: Caller,
     /// Cancelled when calls under way shall end.

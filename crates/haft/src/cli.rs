@@ -119,6 +119,9 @@ pub(crate) struct Settings {
         help_heading = "Settings"
     )]
     pub(crate) allowed_origins: Vec<String>,
+    /// Bytes that all files of one space may have together [default: 1 GiB]
+    #[arg(long, global = true, env = "HAFT_ARTIFACT_QUOTA", value_name = "BYTES", help_heading = "Settings")]
+    pub(crate) artifact_quota: Option<u64>,
     /// Language of messages: en or zh; by default that of the terminal
     #[arg(long, global = true, value_name = "LANG", value_parser = parse_locale, help_heading = "Settings")]
     pub(crate) lang: Option<Locale>,

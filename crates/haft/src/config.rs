@@ -37,6 +37,7 @@ struct File {
     #[serde(default)]
     allowed_origins: Vec<String>,
     alert_interval: Option<u64>,
+    artifact_quota: Option<u64>,
 }
 
 /// What the process runs with, beside the flags of its command.
@@ -52,6 +53,7 @@ pub(crate) struct Config {
     pub(crate) allowed_origins: Vec<String>,
     /// In milliseconds.
     pub(crate) alert_interval: Option<u64>,
+    pub(crate) artifact_quota: Option<u64>,
     pub(crate) search: SearchProviders,
     /// Where `haft login` keeps what it got; none where there is no place for it.
     pub(crate) login_file: Option<PathBuf>,
@@ -97,6 +99,7 @@ impl Config {
                 settings.allowed_origins.clone()
             },
             alert_interval: file.alert_interval,
+            artifact_quota: settings.artifact_quota.or(file.artifact_quota),
             search: search()?,
             login_file: login_file(),
             addr: file.addr,

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use haft_core::{CallError, ErrorKind, Locale};
 use haft_egress::{Egress, Limits, Policy, Request};
-use haft_server::{App, StoredSecrets};
+use haft_server::{App, StoredArtifacts, StoredSecrets};
 use http_body_util::BodyExt;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -156,6 +156,7 @@ impl Door {
             egress: egress.clone(),
             store: store.clone(),
             secrets: secrets.clone(),
+            artifacts: Arc::new(StoredArtifacts::new(store.clone(), config.public_url)),
             search: config.search,
         };
         let tools = engine::for_command(parts);

@@ -10,7 +10,7 @@ use haft_engine::{
 use haft_http::HttpKind;
 use haft_web::SearchProviders;
 
-use haft_server::{LoggedCalls, Metrics, StoredSecrets, StoredTools, Traces};
+use haft_server::{LoggedCalls, Metrics, StoredArtifacts, StoredSecrets, StoredTools, Traces};
 use haft_store::{CallLog, Store};
 
 /// So many events a listener may be behind before it is dropped. All listeners share them, and those of all
@@ -22,6 +22,7 @@ pub(crate) struct Parts {
     pub(crate) egress: Egress,
     pub(crate) store: Store,
     pub(crate) secrets: Arc<StoredSecrets>,
+    pub(crate) artifacts: Arc<StoredArtifacts>,
     pub(crate) search: SearchProviders,
 }
 
@@ -44,13 +45,13 @@ pub(crate) fn for_command(parts: Parts) -> ToolService {
 }
 
 fn ready(builder: Builder, parts: Parts) -> ToolService {
-    let Parts { egress, store, secrets, search } = parts;
+    let Parts { egress, store, secrets, artifacts, search } = parts;
     let builtins = haft_builtins::kind()
         .with(haft_calc::calculator())
         .with(haft_web::url_reader(egress.clone()))
         .with(haft_web::web_search(egress.clone(), search));
     let builder = builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress));
-    let builder = builder.secrets(secrets).tools(Arc::new(StoredTools::new(store)));
+    let builder = builder.secrets(secrets).artifacts(artifacts).tools(Arc::new(StoredTools::new(store)));
     builder.breaker(BreakerSettings::default()).cache().limits().build()
 }
 

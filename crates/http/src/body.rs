@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use haft_core::artifact::UNKNOWN_TYPE;
 use haft_core::error::ROOT;
 use haft_core::text::{Text, Variable};
 use haft_core::{Message, SecretRef, Violation};
@@ -12,6 +13,7 @@ use http::HeaderValue;
 use serde_json::{Map, Value};
 
 use crate::config::BodyType;
+use crate::files::Files;
 use crate::fill::{Filling, as_text};
 use crate::query::{Brackets, LONGEST, Pairs, too_long};
 
@@ -150,6 +152,7 @@ pub(crate) fn encode(
     value: &Value,
     kind: BodyType,
     brackets: &Brackets,
+    files: &Files,
 ) -> Result<(Bytes, HeaderValue), Violation> {
     Ok(match kind {
         BodyType::Json => (value.to_string().into(), HeaderValue::from_static("application/json")),
@@ -164,16 +167,20 @@ pub(crate) fn encode(
             let form = HeaderValue::from_static("application/x-www-form-urlencoded");
             (pairs.into_text().into(), form)
         }
-        BodyType::Multipart => crate::multipart::encode(value)?,
+        BodyType::Multipart => crate::multipart::encode(value, files)?,
         BodyType::Text => {
             (as_text(value).into_owned().into(), HeaderValue::from_static("text/plain; charset=utf-8"))
         }
         BodyType::Binary => {
+            let unknown = HeaderValue::from_static(UNKNOWN_TYPE);
+            if let Some(file) = files.of_value(value) {
+                return Ok((file.bytes.clone(), HeaderValue::from_str(&file.media_type).unwrap_or(unknown)));
+            }
             let bytes = match value.get("base64") {
                 Some(Value::String(text)) => decode(text, "base64")?,
                 Some(_) | None => as_text(value).into_owned().into_bytes(),
             };
-            (bytes.into(), HeaderValue::from_static("application/octet-stream"))
+            (bytes.into(), unknown)
         }
     })
 }

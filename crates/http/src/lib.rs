@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod config;
 mod cookies;
+mod files;
 mod fill;
 mod generic;
 mod headers;

@@ -1,12 +1,16 @@
-//! Bodies of `multipart/form-data`: a part for each field, with files given by name and content.
+//! Bodies of `multipart/form-data`: a part for each field, with files given by name and content, or by id.
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use haft_core::Violation;
+use haft_core::artifact::UNKNOWN_TYPE;
 use haft_core::error::ROOT;
 use http::HeaderValue;
 use serde_json::{Map, Value};
 
 use crate::body::decode;
+use crate::files::Files;
 use crate::fill::as_text;
 use crate::query::too_long;
 
@@ -14,7 +18,7 @@ use crate::query::too_long;
 const LARGEST: usize = 64 << 20;
 
 /// Fields as parts; a list is a part for each of its items, null is left out.
-pub(crate) fn encode(value: &Value) -> Result<(Bytes, HeaderValue), Violation> {
+pub(crate) fn encode(value: &Value, files: &Files) -> Result<(Bytes, HeaderValue), Violation> {
     let mut parts = Vec::new();
     let mut room = LARGEST;
     let mut push = |part: Vec<u8>| -> Result<(), Violation> {
@@ -27,11 +31,11 @@ pub(crate) fn encode(value: &Value) -> Result<(Bytes, HeaderValue), Violation> {
             Value::Null => {}
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate().filter(|(_, item)| !item.is_null()) {
-                    push(part(name, item, &format!("{name}.{at}"))?)?;
+                    push(part(name, item, &format!("{name}.{at}"), files)?)?;
                 }
             }
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                push(part(name, value, name)?)?;
+                push(part(name, value, name, files)?)?;
             }
         }
     }
@@ -48,21 +52,26 @@ pub(crate) fn encode(value: &Value) -> Result<(Bytes, HeaderValue), Violation> {
 }
 
 /// One part, with its headers; `path` is where its value stands.
-fn part(name: &str, value: &Value, path: &str) -> Result<Vec<u8>, Violation> {
+fn part(name: &str, value: &Value, path: &str, files: &Files) -> Result<Vec<u8>, Violation> {
     let file = value.as_object().filter(|file| file.contains_key("filename"));
-    let (more, media, content) = match file {
-        Some(file) => {
+    let (more, media, content) = match (file, files.of_value(value)) {
+        (Some(file), _) => {
             let text = |field: &str| file.get(field).and_then(Value::as_str).unwrap_or_default();
+            let kept = file.get("content").and_then(|content| files.of_value(content));
             let media = Some(text("contentType")).filter(|media| is_media_type(media));
-            (
-                format!("; filename=\"{}\"", quoted(text("filename"))),
-                Some(media.unwrap_or("application/octet-stream").to_owned()),
-                content(file, path)?,
-            )
+            let media = media.or(kept.map(|kept| kept.media_type.as_str()));
+            let content = match kept {
+                Some(kept) => Cow::Borrowed(&*kept.bytes),
+                None => Cow::Owned(content(file, path)?),
+            };
+            (as_file(text("filename")), Some(media.unwrap_or(UNKNOWN_TYPE).to_owned()), content)
         }
-        None => {
+        (None, Some(kept)) => {
+            (as_file(&kept.name), Some(kept.media_type.clone()), Cow::Borrowed(&*kept.bytes))
+        }
+        (None, None) => {
             let media = value.is_object().then(|| "application/json".to_owned());
-            (String::new(), media, as_text(value).into_owned().into_bytes())
+            (String::new(), media, Cow::Owned(as_text(value).into_owned().into_bytes()))
         }
     };
     let mut part =
@@ -83,6 +92,10 @@ fn content(file: &Map<String, Value>, path: &str) -> Result<Vec<u8>, Violation> 
     }
     let text = file.get("content").filter(|text| !text.is_null());
     Ok(text.map(|text| as_text(text).into_owned().into_bytes()).unwrap_or_default())
+}
+
+fn as_file(name: &str) -> String {
+    format!("; filename=\"{}\"", quoted(name))
 }
 
 /// A name cannot end its quotes, nor the line it stands in.
@@ -117,12 +130,12 @@ mod tests {
 
     #[test]
     fn fields_and_files_are_parts_and_names_stay_names() {
-        let (body, media) = encode(&json!({
+        let fields = json!({
             "title": "a\r\nb", "tags": ["x", 2], "none": null, "meta": {"k": 1},
             "file": {"filename": "a\".txt", "contentType": "text/plain", "content": "hello"},
             "raw": {"filename": "b.bin", "base64": "AAEC"}, "odd\"\r\nX: y": "v",
-        }))
-        .expect("parts");
+        });
+        let (body, media) = encode(&fields, &Files::default()).expect("parts");
         let body = String::from_utf8(body.to_vec()).expect("text");
         let boundary = media.to_str().expect("text").rsplit_once('=').expect("a boundary").1.to_owned();
         let parts: Vec<&str> = body.split(&format!("--{boundary}\r\n")).skip(1).collect();
@@ -147,11 +160,12 @@ mod tests {
     fn a_list_of_files_is_a_part_for_each() {
         let files =
             json!({"files": [{"filename": "a", "content": "1"}, null, {"filename": "b", "base64": "Mg=="}]});
-        let (body, _) = encode(&files).expect("parts");
+        let (body, _) = encode(&files, &Files::default()).expect("parts");
         let body = String::from_utf8(body.to_vec()).expect("text");
         assert_eq!(body.matches("name=\"files\"; filename=").count(), 2, "{body}");
         assert!(body.contains("\r\n\r\n1\r\n") && body.contains("\r\n\r\n2\r\n"), "{body}");
-        let wrong = encode(&json!({"files": [{"filename": "a", "base64": "!"}]})).expect_err("no base64");
+        let wrong = json!({"files": [{"filename": "a", "base64": "!"}]});
+        let wrong = encode(&wrong, &Files::default()).expect_err("no base64");
         assert_eq!(wrong.path, "files.0.base64");
     }
 }

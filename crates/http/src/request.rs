@@ -14,6 +14,7 @@ use crate::auth::Auth;
 use crate::body::{JsonTemplate, NOT_A_FORM, encode};
 use crate::config::BodyType;
 use crate::cookies::Cookies;
+use crate::files::Files;
 use crate::fill::Filling;
 use crate::generic::{BaseUrl, METHODS};
 use crate::headers::{Headers, credentials, is_credential, looks_secret};
@@ -224,18 +225,23 @@ impl RequestTemplate {
         fields.filter(|(name, _)| !is_used(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// A body as it is sent, and its type.
-    pub(crate) fn encoded(&self, body: &Value) -> Result<(Bytes, HeaderValue), CallError> {
-        encode(body, self.body_type, &self.brackets)
+    /// A body as it is sent, with the files that it names, and its type.
+    pub(crate) fn encoded(&self, body: &Value, files: &Files) -> Result<(Bytes, HeaderValue), CallError> {
+        encode(body, self.body_type, &self.brackets, files)
             .map_err(|violation| CallError::invalid(vec![violation.within(&self.body_argument())]))
     }
 
     /// The request on its way to the guard.
-    pub(crate) fn to_send(&self, filled: Filled, to: Destination) -> Result<Request, CallError> {
+    pub(crate) fn to_send(
+        &self,
+        filled: Filled,
+        files: &Files,
+        to: Destination,
+    ) -> Result<Request, CallError> {
         let mut request = Request::to(filled.method, to, filled.path)?;
         request.headers = filled.headers;
         if let Some(body) = filled.body {
-            let (bytes, kind) = self.encoded(&body)?;
+            let (bytes, kind) = self.encoded(&body, files)?;
             request.body = bytes;
             request.content_type = Some(kind);
             request.body_is_secret = self.body.iter().any(|body| body.secrets().next().is_some());

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::auth::Auth;
 use crate::config::BodyType;
+use crate::files::{self, Files};
 use crate::fill::{Filling, as_text};
 use crate::headers::{after_scheme, is_credential};
 use crate::request::RequestTemplate;
@@ -59,7 +60,12 @@ impl HttpTool {
         let mut filling = Filling::to_send(arguments.as_value(), context);
         let filled = self.request.fill(&mut filling);
         filling.check()?;
-        let mut request = self.request.to_send(filled, self.to.clone())?;
+        let kind = self.request.body_type;
+        let files = match filled.body.as_ref().filter(|_| files::may_stand_in(kind)) {
+            Some(body) => Box::pin(Files::of(body, kind, context)).await?,
+            None => Files::default(),
+        };
+        let mut request = self.request.to_send(filled, &files, self.to.clone())?;
         let token = match &self.request.auth {
             Auth::ClientCredentials(client) => {
                 let token = Box::pin(client.token(&self.egress, &mut filling)).await?;
@@ -121,6 +127,10 @@ impl Prepared for HttpTool {
         &self.secrets
     }
 
+    fn reads_own_files(&self, _: &Arguments) -> bool {
+        files::may_stand_in(self.request.body_type)
+    }
+
     fn for_admins(&self) -> &[Violation] {
         &self.for_admins
     }
@@ -143,7 +153,8 @@ impl Prepared for HttpTool {
         let mut shown = json!({"method": filled.method.as_str(), "url": url, "headers": headers});
         if let Some(body) = &filled.body {
             let kind = self.request.body_type;
-            let (bytes, media) = self.request.encoded(body)?;
+            // A dry run reads no file: it shows which.
+            let (bytes, media) = self.request.encoded(body, &Files::default())?;
             if !filled.headers.contains_key(CONTENT_TYPE) {
                 shown["headers"][CONTENT_TYPE.as_str()] = String::from_utf8_lossy(media.as_bytes()).into();
             }

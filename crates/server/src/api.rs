@@ -20,6 +20,8 @@ pub(crate) enum Needs {
     Identity,
     /// To see what is in the space.
     Read,
+    /// The same, or a link with a signature. The handler asks who it is, and looks at the signature itself.
+    ReadOrLink,
     /// To call tools.
     Call,
     /// To change what is in the space.
@@ -38,7 +40,7 @@ impl Needs {
         match self {
             Self::Nothing => "nothing",
             Self::Identity => "identity",
-            Self::Read => "read",
+            Self::Read | Self::ReadOrLink => "read",
             Self::Call => "call",
             Self::Edit => "edit",
             Self::SpaceAdmin => "spaceAdmin",

@@ -38,6 +38,8 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// How often alerts are looked at, when that is not every five seconds.
     pub alert_interval: Option<Duration>,
+    /// The bytes that all files of one space may count for; 1 GiB when absent.
+    pub artifact_quota: Option<u64>,
 }
 
 /// A server, put together: what it calls, keeps and may reach.
@@ -176,6 +178,18 @@ impl App {
         host.is_some() && host == written
     }
 
+    /// The address of one of our paths, as whoever asks reaches us.
+    pub(crate) fn url_of(&self, headers: &HeaderMap, path: &str) -> String {
+        if let Some(public) = &self.settings.public_url {
+            return format!("{}{path}", public.as_str().trim_end_matches('/'));
+        }
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        match host {
+            Some(host) => format!("http://{host}{path}"),
+            None => path.to_owned(),
+        }
+    }
+
     pub(crate) fn is_https(&self, _headers: &HeaderMap) -> bool {
         self.settings.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
     }
@@ -184,8 +198,8 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, alerts, audit, changes, docs, events, execute, import, providers, schema_preview, secrets,
-        session, spaces, stats, tokens, tool_calls, tools, users,
+        agents, alerts, artifacts, audit, changes, docs, events, execute, import, providers, schema_preview,
+        secrets, session, spaces, stats, tokens, tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),
@@ -199,6 +213,7 @@ pub(crate) fn routes() -> Vec<Route> {
         providers::routes(),
         alerts::routes(),
         secrets::routes(),
+        artifacts::routes(),
         spaces::routes(),
         users::routes(),
         tokens::routes(),

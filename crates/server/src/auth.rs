@@ -13,6 +13,7 @@ use haft_core::{CallError, Caller, ErrorKind, Message, RequestId, Source, SpaceI
 
 use crate::api::Needs;
 use crate::app::AppState;
+use crate::artifact_source::SIGNATURE;
 use crate::error::Failure;
 use crate::metrics::Answers;
 use crate::request::locale;
@@ -77,8 +78,19 @@ async fn pass(state: &AppState, needs: Needs, request: Request, next: Next) -> R
             parts.extensions.insert(visitor);
             next.run(Request::from_parts(parts, body)).await
         }
+        // The route itself looks at the link, and at nothing else of who is not known.
+        Err(error) if is_link(needs, &parts) && error.kind() == ErrorKind::Unauthorized => {
+            next.run(Request::from_parts(parts, body)).await
+        }
         Err(error) => Failure::from(error).into_response(),
     }
+}
+
+/// Whether a request comes with a signature, to a route that takes one.
+fn is_link(needs: Needs, parts: &Parts) -> bool {
+    let query = parts.uri.query().unwrap_or_default();
+    needs == Needs::ReadOrLink
+        && url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == SIGNATURE)
 }
 
 async fn let_in(state: &AppState, needs: Needs, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
@@ -156,6 +168,17 @@ pub(crate) struct Known(pub(crate) Caller);
 
 /// The same, with all that is known of who asks.
 pub(crate) struct Who(pub(crate) Arc<Visitor>);
+
+/// The same where a link may stand for it: nobody, when that is all there is.
+pub(crate) struct MaybeWho(pub(crate) Option<Arc<Visitor>>);
+
+impl<S: Sync> FromRequestParts<S> for MaybeWho {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self(parts.extensions.get::<Arc<Visitor>>().cloned()))
+    }
+}
 
 impl<S: Sync> FromRequestParts<S> for Known {
     type Rejection = Failure;

@@ -42,7 +42,7 @@ pub(crate) async fn follow(app: App, revision: u64, stop: CancellationToken) {
         if cleared.elapsed() >= CLEARING {
             cleared = Instant::now();
             if let Err(error) = app.store.delete_expired().await {
-                tracing::warn!(%error, "Sessions that have ended could not be cleared away");
+                tracing::warn!(%error, "What has ended could not be cleared away");
             }
             let oldest = Timestamp::now().saturating_sub(ON_RECORD).unwrap_or(Timestamp::MIN);
             if let Err(error) = app.store.forget_history(oldest).await {

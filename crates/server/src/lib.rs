@@ -3,6 +3,7 @@
 mod alerts;
 mod api;
 mod app;
+mod artifact_source;
 mod auth;
 mod body;
 mod call_log;
@@ -11,6 +12,7 @@ mod envelope;
 mod error;
 mod events;
 mod feed;
+mod form;
 mod guesses;
 mod impatient;
 mod listen;
@@ -26,6 +28,7 @@ mod traces;
 mod visitors;
 
 pub use app::{App, Settings};
+pub use artifact_source::StoredArtifacts;
 pub use auth::SOURCE;
 pub use call_log::{LoggedCalls, keep_up};
 pub use listen::serve;
@@ -43,6 +46,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         auth::TEMPLATES,
         body::TEMPLATES,
         error::TEMPLATES,
+        form::TEMPLATES,
         query::TEMPLATES,
         visitors::TEMPLATES,
     ];

@@ -18,6 +18,9 @@ use crate::api::{Needs, Route};
 /// Where all routes of the table are.
 const BASE: &str = "/api";
 
+/// Bodies that are forms, with files in them.
+const FORMS: [&str; 1] = ["NewArtifact"];
+
 const ABOUT: &str = "Every answer has one envelope: `{code, message, data}`, with `error` beside it when it failed; `code` is the HTTP status.\n\
     Bodies are JSON in camelCase, and the snake_case spelling of every field is accepted too. An unknown field is a 400 that names it.\n\
     Messages are in English or Chinese, as `Accept-Language` asks. Every answer carries `x-request-id`, which the server's log has too.\n\
@@ -68,10 +71,16 @@ fn components() -> Value {
 
 fn operation(route: &Route, components: &Value) -> Value {
     let (word, scopes, roles) = rights(route.needs);
-    let security = if route.needs == Needs::Nothing {
-        json!([])
-    } else {
-        json!([{"bearer": scopes}, {"session": roles}])
+    let security = match route.needs {
+        Needs::Nothing => json!([]),
+        Needs::ReadOrLink => json!([{"bearer": scopes}, {"session": roles}, {"link": []}]),
+        Needs::Identity
+        | Needs::Read
+        | Needs::Call
+        | Needs::Edit
+        | Needs::SpaceAdmin
+        | Needs::OperatorRead
+        | Needs::Operator => json!([{"bearer": scopes}, {"session": roles}]),
     };
     let mut operation = json!({
         "operationId": operation_id(route),
@@ -82,7 +91,8 @@ fn operation(route: &Route, components: &Value) -> Value {
         "parameters": parameters(route, components),
     });
     if let Some(body) = route.doc.body {
-        let content = json!({"application/json": {"schema": reference("schemas", body)}});
+        let media_type = if FORMS.contains(&body) { "multipart/form-data" } else { "application/json" };
+        let content = json!({media_type: {"schema": reference("schemas", body)}});
         operation["requestBody"] = json!({"required": true, "content": content});
     }
     operation["responses"] = answers::of(route, components);
@@ -94,7 +104,7 @@ fn rights(needs: Needs) -> (&'static str, &'static [&'static str], &'static [&'s
     match needs {
         Needs::Nothing => ("nothing", &[], &[]),
         Needs::Identity => ("identity", &[], &[]),
-        Needs::Read => ("read", &["read"], &["viewer"]),
+        Needs::Read | Needs::ReadOrLink => ("read", &["read"], &["viewer"]),
         Needs::Call => ("call", &["call"], &["caller"]),
         Needs::Edit => ("edit", &["admin"], &["editor"]),
         Needs::SpaceAdmin => ("spaceAdmin", &["admin"], &["admin"]),
@@ -205,6 +215,7 @@ fn said_of_tag(name: &str) -> &'static str {
         "agents" => "Models with instructions, and the tools each is bound to.",
         "providers" => "Where models come from.",
         "alerts" => "What to watch over, and whom to tell when it is above a number.",
+        "artifacts" => "Files that calls read. Their bytes are not in the envelope.",
         "secrets" => "Credentials that tools use. Values go in and never out.",
         "spaces" => "What teams share, and who is in it.",
         "users" => "People, and programs that act for them.",

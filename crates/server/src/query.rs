@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use haft_core::{CallError, Message, Violation};
 use haft_store::Page;
 use serde::Deserialize;
@@ -101,6 +101,15 @@ impl ListOf {
 pub(crate) struct Forced {
     #[serde(default)]
     pub(crate) force: bool,
+}
+
+/// Whether who asks has already what a tag stands for.
+pub(crate) fn has_already(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let lines = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
+    lines
+        .flat_map(|line| line.split(','))
+        .map(str::trim)
+        .any(|known| known == "*" || tag == known.trim_start_matches("W/"))
 }
 
 /// The version a change builds upon, where the request says so.

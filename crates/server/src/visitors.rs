@@ -61,7 +61,7 @@ impl Visitor {
     pub(crate) fn may(&self, needs: Needs) -> bool {
         let (role, scope) = match needs {
             Needs::Nothing | Needs::Identity => return true,
-            Needs::Read => (Role::Viewer, Scope::Read),
+            Needs::Read | Needs::ReadOrLink => (Role::Viewer, Scope::Read),
             Needs::Call => (Role::Caller, Scope::Call),
             Needs::Edit => (Role::Editor, Scope::Admin),
             Needs::SpaceAdmin => (Role::Admin, Scope::Admin),
@@ -86,7 +86,7 @@ impl Visitor {
     pub(crate) fn sight(&self) -> Sight {
         let is_open = |what: &What| match what {
             What::Tool | What::Agent | What::Provider | What::Secret | What::Space | What::Alert => true,
-            What::Member | What::User | What::Token | What::Artifact => self.may(Needs::SpaceAdmin),
+            What::Member | What::User | What::Token => self.may(Needs::SpaceAdmin),
             What::OwnSecret => false,
         };
         Sight { whats: What::ALL.iter().copied().filter(is_open).collect(), own: self.user.id }

@@ -3,7 +3,7 @@
 //! What is asked lives beside each noun and never here. A statement is a constant, or is put together from
 //! constants where a list of rows or filters asks for it; values are always arguments.
 
-use haft_core::id::{AlertId, ProviderId, TokenId};
+use haft_core::id::{AlertId, ArtifactId, ProviderId, TokenId};
 use haft_core::{AgentId, CallError, SpaceId, ToolId, UserId};
 use jiff::Timestamp;
 use sqlx::query::Query;
@@ -162,7 +162,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(&str, &String, SpaceId, UserId, AgentId, TokenId, ProviderId, AlertId, &ToolId);
+as_text!(&str, &String, SpaceId, UserId, AgentId, TokenId, ProviderId, AlertId, ArtifactId, &ToolId);
 
 impl From<String> for Arg {
     fn from(text: String) -> Self {

@@ -41,6 +41,7 @@ haft_core::templates! {
     PROVIDER = "store.provider", "provider", "模型服务";
     ALERT = "store.alert", "alert", "告警";
     SECRET = "store.secret", "secret", "密钥";
+    ARTIFACT = "store.artifact", "artifact", "文件";
     GONE = "store.gone",
         "what this belongs to is not there",
         "所属对象不存在";

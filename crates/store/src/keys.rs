@@ -175,7 +175,12 @@ impl KeyRing {
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<&Key> {
-        std::iter::once(&self.current).chain(&self.older).find(|key| key.id == id)
+        self.all().find(|key| key.id == id)
+    }
+
+    /// The current one first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Key> {
+        std::iter::once(&self.current).chain(&self.older)
     }
 
     fn read(path: &Path, file: &File) -> Result<Self, CallError> {
@@ -203,7 +208,7 @@ impl KeyRing {
         // Left behind by a process that died.
         let _ = std::fs::remove_file(&beside);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-        for key in std::iter::once(&self.current).chain(&self.older) {
+        for key in self.all() {
             let line = SecretString::from(format!("{}:{}\n", key.id, STANDARD.encode(key.bytes())));
             file.write_all(line.expose_secret().as_bytes())?;
         }

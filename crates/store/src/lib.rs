@@ -6,6 +6,7 @@
 mod agents;
 mod alerts;
 mod apply;
+mod artifacts;
 mod chain;
 mod credential;
 mod crypt;
@@ -14,6 +15,7 @@ mod failure;
 mod feed;
 mod history;
 mod keys;
+mod links;
 mod log;
 mod members;
 mod migrate;
@@ -30,6 +32,7 @@ mod sqlite;
 mod store;
 mod tokens;
 mod tools;
+mod uploads;
 mod users;
 mod versions;
 
@@ -48,6 +51,7 @@ pub use page::Page;
 pub use secrets::{SecretInfo, SecretOwnerId};
 pub use store::{Database, Force, Store};
 pub use tools::{PutTool, ToolsSince};
+pub use uploads::Upload;
 pub use versions::{VersionInfo, VersionState};
 
 /// Every message of this crate.
@@ -59,6 +63,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         crypt::TEMPLATES,
         failure::TEMPLATES,
         keys::TEMPLATES,
+        links::TEMPLATES,
         log::TEMPLATES,
         members::TEMPLATES,
         migrate::TEMPLATES,
@@ -71,6 +76,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         sqlite::TEMPLATES,
         store::TEMPLATES,
         tools::TEMPLATES,
+        uploads::TEMPLATES,
         versions::TEMPLATES,
     ];
     own.into_iter().flatten().copied().collect()

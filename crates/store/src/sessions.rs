@@ -41,14 +41,14 @@ impl Store {
         change.commit_unnoted().await
     }
 
-    /// Clears away sessions and login links that have ended, and says how many.
+    /// Clears away sessions and login links that have ended, and files that nobody can reach; says how many.
     pub async fn delete_expired(&self) -> Result<u64, CallError> {
         let now = now();
         let mut tx = self.db().begin().await?;
         let sessions = tx.run("DELETE FROM sessions WHERE expires_at <= $1", args![now]).await?;
         let links = tx.run("DELETE FROM login_links WHERE expires_at <= $1", args![now]).await?;
         tx.commit().await?;
-        Ok(sessions + links)
+        Ok(sessions + links + self.clear_artifacts().await?)
     }
 
     /// Makes a link that lets a user in once, and gives the value for its URL.

@@ -18,8 +18,8 @@ haft_core::templates! {
         "{name} is a personal space and stays with its user",
         "{name} 是个人空间，不能删除";
     NOT_EMPTY = "store.spaceNotEmpty",
-        "{name} is not empty: tools, agents, providers, alerts or secrets are in it",
-        "{name} 不为空：其中还有工具、智能体、模型服务、告警或密钥";
+        "{name} is not empty: tools, agents, providers, alerts, secrets or files are in it",
+        "{name} 不为空：其中还有工具、智能体、模型服务、告警、密钥或文件";
 }
 
 fn space(row: &Row) -> Result<Space, CallError> {
@@ -107,7 +107,8 @@ impl Store {
                   + (SELECT COUNT(*) FROM agents WHERE space_id = $1)
                   + (SELECT COUNT(*) FROM providers WHERE space_id = $1)
                   + (SELECT COUNT(*) FROM alerts WHERE space_id = $1)
-                  + (SELECT COUNT(*) FROM secrets WHERE space_id = $1)",
+                  + (SELECT COUNT(*) FROM secrets WHERE space_id = $1)
+                  + (SELECT COUNT(*) FROM artifacts WHERE space_id = $1)",
             args![id],
         );
         let kept = kept.await?.ok_or_else(|| failure::unreadable("no count"))?.number(0)?;

@@ -85,6 +85,13 @@ impl Client {
         EventStream::new(response)
     }
 
+    /// What is there as it stands: status, headers and bytes.
+    pub async fn download(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
+        let response = self.ask(Method::GET, path, Vec::new()).await.expect("a reply");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        (status, headers, response.bytes().await.expect("a body").to_vec())
+    }
+
     async fn ask(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response, reqwest::Error> {
         let request = self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
         request.body(body).send().await

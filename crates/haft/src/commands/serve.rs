@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
-use haft_server::{App, Metrics, Settings, StoredSecrets, Traces};
+use haft_server::{App, Metrics, Settings, StoredArtifacts, StoredSecrets, Traces};
 use haft_store::{Retention, Store};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
@@ -77,10 +77,12 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     first::choose_token(&store, &admin, chosen.as_ref()).await.map_err(said)?;
     let revision = store.current_revision().await.map_err(said)?;
     let secrets = Arc::new(StoredSecrets::new(store.clone(), admin.space, config.storage.environment));
+    let artifacts = Arc::new(StoredArtifacts::new(store.clone(), config.public_url.clone()));
     let parts = Parts {
         egress: egress.clone(),
         store: store.clone(),
         secrets: secrets.clone(),
+        artifacts: artifacts.clone(),
         search: config.search,
     };
     let metrics = Arc::<Metrics>::default();
@@ -93,12 +95,14 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         trusted_proxies: config.trusted_proxies,
         allowed_origins: config.allowed_origins,
         alert_interval: alert_interval.map(Duration::from_millis),
+        artifact_quota: config.artifact_quota,
     };
     let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), settings);
     let app = app.showing(metrics);
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);
+    artifacts.listens_at(addr);
     let stop = app.stopping();
     stop_on_signal(stop.clone())?;
     let following = app.clone().follow(revision, stop.clone());

@@ -21,6 +21,7 @@ use uuid::Uuid;
 use self::echo::{PATHS, echo, parrot};
 use self::encode::{base64, percent};
 use self::watch::Watch;
+use crate::artifacts::upload;
 use crate::survival::{Settings, python};
 
 /// Nothing that is read takes longer; a stream, which never ends, is looked at when the server has stopped.
@@ -32,6 +33,7 @@ async fn a_canary_is_in_no_output_whatsoever() {
     scene.keep_secrets().await;
     scene.make_and_call_tools().await;
     scene.import_and_search().await;
+    scene.share_a_file().await;
     scene.make_mistakes().await;
     let visitors = scene.let_people_in().await;
     scene.read_everything(&visitors).await;
@@ -56,6 +58,8 @@ struct Scene {
     tools: Vec<String>,
     /// The id of an alert.
     alert: String,
+    /// A file that is there.
+    artifact: String,
 }
 
 impl Scene {
@@ -78,8 +82,10 @@ impl Scene {
         let log = std::env::temp_dir().join(format!("haft-canary-{}.log", std::process::id()));
         let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
         let events = tokio::spawn(api.events("/api/events").await.rest());
+        let artifact = upload(&api, "notes.txt", "text/plain", b"Words.").await;
+        let artifact = artifact["id"].as_str().expect("an id").to_owned();
         let (tools, alert) = (Vec::new(), String::new());
-        Self { watch, place, settings, server, api, log, events, upstream, tools, alert }
+        Self { watch, place, settings, server, api, log, events, upstream, tools, alert, artifact }
     }
 
     /// Sends something, or only asks, and looks at what comes back.
@@ -241,6 +247,22 @@ impl Scene {
         assert!(found.body.to_string().contains("***"), "the key was echoed: {}", found.body);
     }
 
+    /// A link is shown this once; its signature is a canary from then on.
+    async fn share_a_file(&self) {
+        let path = format!("/api/artifacts/{}", self.artifact);
+        let made = self.api.post(&format!("{path}/link"), &json!({})).await;
+        let url = made.data()["url"].as_str().expect("a URL").to_owned();
+        let (_, signature) = url.split_once("?sig=").expect("a signature");
+        self.watch.add("signature of a link", signature);
+        let anyone = Client::anonymous(&self.server.url);
+        for (signature, status) in [(signature, 200), (&signature[..40], 404)] {
+            let path = format!("{path}?sig={signature}");
+            let reply = anyone.get(&path).await;
+            assert_eq!(reply.status, status, "{}", reply.body);
+            self.watch.look_at_reply("a file by a link", &reply);
+        }
+    }
+
     /// Those who may read: a token of less scope, and the session of another user.
     async fn let_people_in(&self) -> Vec<Client> {
         let password = self.watch.make("password");
@@ -323,6 +345,8 @@ impl Scene {
             vec![self.alert.as_str()]
         } else if path.starts_with("/api/spaces/") {
             vec![space]
+        } else if path.starts_with("/api/artifacts/") {
+            vec![self.artifact.as_str()]
         } else {
             Vec::new()
         };

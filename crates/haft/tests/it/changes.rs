@@ -14,13 +14,16 @@ use crate::openapi::check_answer;
 use crate::permissions::good_body;
 
 /// Operations that change no configuration; and one that needs a version that is held, which no route makes.
-const UNRECORDED: [&str; 8] = [
+const UNRECORDED: [&str; 11] = [
     "POST /api/tools/schema-preview",
     "POST /api/tools/{id}/execute",
     "POST /api/tools/{id}/circuit/reset",
     "POST /api/tools/{id}/approve",
     "POST /api/tool-calls/{id}/replay",
     "POST /api/providers/{id}/test",
+    "POST /api/artifacts",
+    "DELETE /api/artifacts/{id}",
+    "POST /api/artifacts/{id}/link",
     "POST /api/login",
     "POST /api/logout",
 ];
@@ -199,6 +202,20 @@ impl Walk {
         }
     }
 
+    async fn alerts(&mut self) {
+        // Nothing ever waits, so it never fires.
+        let hook = format!("https://hooks.example.com/{CANARY}");
+        let alert =
+            |above: u32| json!({"name": "waiting", "metric": "queueDepth", "above": above, "webhook": hook});
+        let made = self.does("POST /api/alerts", &[], &alert(1), &["alert.created waiting"]).await;
+        let id = made["id"].as_str().expect("an id");
+        self.does("PUT /api/alerts/{id}", &[id], &alert(2), &["alert.updated waiting"]).await;
+        self.does("PUT /api/alerts/{id}", &[id], &alert(2), &[]).await;
+        let dry = format!("{id}?dryRun=true");
+        self.does("PUT /api/alerts/{id}", &[dry.as_str()], &alert(3), &[]).await;
+        self.does("DELETE /api/alerts/{id}", &[id], &Value::Null, &["alert.deleted waiting"]).await;
+    }
+
     async fn people(&mut self) {
         let bob = json!({"name": "bob", "password": CANARY});
         let bob = self.does("POST /api/users", &[], &bob, &["user.created bob"]).await;
@@ -249,6 +266,7 @@ async fn every_change_is_on_record_by_who_made_it() {
     walk.tools_and_agents().await;
     walk.imports().await;
     walk.providers_and_secrets().await;
+    walk.alerts().await;
     walk.people().await;
 
     let reply = walk.api.get("/api/audit/verify").await;

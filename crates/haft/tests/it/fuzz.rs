@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use self::generate::{Generator, Rng};
 use self::requests::{Request, request};
 use crate::HAFT;
+use crate::artifacts::upload;
 
 const TOKEN: &str = "t";
 const SEED: u64 = 6;
@@ -41,6 +42,7 @@ struct Known {
     user: String,
     personal: String,
     alert: String,
+    artifact: String,
 }
 
 struct Served {
@@ -89,7 +91,9 @@ impl Served {
         let user = member.data()["userId"].as_str().expect("an id").to_owned();
         let me = self.api.get("/api/me").await;
         let personal = me.data()["space"]["id"].as_str().expect("an id").to_owned();
-        Known { space, token, user, personal, alert: self.alert().await }
+        let artifact = upload(&self.api, "fuzz.txt", "text/plain", b"Words.").await;
+        let artifact = artifact["id"].as_str().expect("an id").to_owned();
+        Known { space, token, user, personal, alert: self.alert().await, artifact }
     }
 
     /// One that is there: a space has only so many.

@@ -9,6 +9,8 @@
 mod agent_changes;
 mod agents;
 mod alerts;
+mod artifact_calls;
+mod artifacts;
 mod audit;
 mod bindings;
 mod builtins;

@@ -11,7 +11,8 @@ use crate::api::{Needs, Route};
 use crate::error;
 
 /// Components that are sent without an envelope, and what they are.
-const AS_THEY_STAND: [(&str, &str); 4] = [
+const AS_THEY_STAND: [(&str, &str); 5] = [
+    ("ArtifactBytes", "application/octet-stream"),
     ("OpenApiDocument", "application/json"),
     ("DocsPage", "text/html"),
     ("DocsScript", "text/javascript"),
@@ -149,7 +150,7 @@ fn is_call(route: &Route) -> bool {
 
 /// Statuses that a route may fail with.
 fn failing(route: &Route) -> BTreeSet<u16> {
-    if is_sent_as_it_stands(route) {
+    if is_sent_as_it_stands(route) && route.needs == Needs::Nothing {
         return BTreeSet::new();
     }
     let of_kinds = kinds(route).into_iter().map(|kind| error::status(kind).as_u16());
@@ -213,8 +214,8 @@ fn said_of(status: u16) -> &'static str {
         403 => "It is not allowed.",
         404 => "There is no such thing, or it is not for the caller to see.",
         409 => "It does not go with what is there: a stale version, a name that is taken, something in use.",
-        413 => "The body is larger than 10 MB.",
-        415 => "The body is not JSON.",
+        413 => "The body is larger than 10 MB, or its file larger than 32 MiB.",
+        415 => "The body is not JSON, or no form where one is asked for.",
         422 => "It was tried, and failed.",
         429 => "Too many at once; wait.",
         499 => "The caller went away.",

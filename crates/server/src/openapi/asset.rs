@@ -7,6 +7,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 
+use crate::query::has_already;
+
 /// Nothing from elsewhere, nothing inline, in nobody's frame.
 const POLICY: &str =
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
@@ -27,7 +29,7 @@ impl Asset {
     }
 
     pub(crate) fn answer(&self, asked: &HeaderMap) -> Response {
-        let is_known = self.is_known(asked);
+        let is_known = has_already(asked, &self.tag);
         let body = if is_known { Body::empty() } else { Body::from(self.bytes.clone()) };
         let mut response = Response::new(body);
         if is_known {
@@ -42,14 +44,5 @@ impl Asset {
             (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         ]);
         response
-    }
-
-    /// Whether who asks has it already.
-    fn is_known(&self, asked: &HeaderMap) -> bool {
-        let lines = asked.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
-        lines
-            .flat_map(|line| line.split(','))
-            .map(str::trim)
-            .any(|tag| tag == "*" || self.tag == tag.trim_start_matches("W/"))
     }
 }

@@ -16,14 +16,14 @@ use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Parameters};
 
-const SAYS: &str = "Who changed what in the space, the newest first, a page at a time. Members, tokens \
-    and artifacts are shown to the admins of the space, the secrets of a user to that user alone; everyone \
-    sees what they did themselves";
+const SAYS: &str = "Who changed what in the space, the newest first, a page at a time. Members and \
+    tokens are shown to the admins of the space, the secrets of a user to that user alone; everyone sees \
+    what they did themselves";
 
 const OF_SERVER: &str = "`server` for what belongs to no space: users, and spaces that were deleted. For \
     those who run the server";
 
-const WHATS: &str = "tool|agent|provider|secret|ownSecret|space|member|user|token|alert|artifact";
+const WHATS: &str = "tool|agent|provider|secret|ownSecret|space|member|user|token|alert";
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod alerts;
+pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod changes;
 pub(crate) mod docs;

@@ -41,7 +41,6 @@ words! {
         User = "user",
         Token = "token",
         Alert = "alert",
-        Artifact = "artifact",
     }
 }
 

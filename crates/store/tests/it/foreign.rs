@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use haft_core::agent::AgentSpec;
 use haft_core::alert::Step;
+use haft_core::artifact::NewArtifact;
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
 use haft_store::{AgentFilter, Force, HistoryFilter, SecretOwnerId, VersionState};
@@ -38,6 +39,10 @@ async fn a_foreign_space_sees_nothing() {
         store.put_secret(home.id, space, "KEY", &value, None).await.expect("a secret");
         let (token, _) =
             store.create_token(home.id, ada.id, "laptop", Scope::Read, None).await.expect("a token");
+        let file = NewArtifact::new("notes.txt", "text/plain").expect("a name");
+        let mut upload = store.begin_artifact(home.id, ada.id, &file, 1 << 20).await.expect("begun");
+        upload.write(b"words").await.expect("taken");
+        let artifact = upload.finish().await.expect("kept");
         let before = store.tools_since(home.id, 0).await.expect("the tools");
 
         let put = next(&tool, "Mine now.", VersionState::Live);
@@ -128,6 +133,20 @@ async fn a_foreign_space_sees_nothing() {
                 let noted = store.note_telling(away.id, fired.id, 0, Some("mine".to_owned())).await;
                 seen(noted, |()| true)
             }),
+            ("get_artifact", {
+                seen(store.get_artifact(away.id, ada.id, artifact.id).await, Option::is_none)
+            }),
+            ("get_linked_artifact", {
+                seen(store.get_linked_artifact(away.id, artifact.id).await, Option::is_none)
+            }),
+            ("read_artifact", seen(store.read_artifact(away.id, artifact.id, 0).await, |_| false)),
+            ("list_artifacts", {
+                let listed = store.list_artifacts(away.id, ada.id, &all()).await;
+                seen(listed, |(artifacts, _)| artifacts.is_empty())
+            }),
+            ("delete_artifact", {
+                seen(store.delete_artifact(away.id, ada.id, artifact.id).await, |()| false)
+            }),
         ];
         for (method, saw_something) in rows {
             assert!(!saw_something, "{method} reaches into another space");
@@ -142,6 +161,8 @@ async fn a_foreign_space_sees_nothing() {
         assert_eq!(store.get_alert(home.id, fired.id).await.expect("found"), Some(fired));
         assert_eq!(store.get_token(home.id, token.id).await.expect("found"), Some(token));
         assert!(store.reveal(home.id, space, "KEY").await.expect("an answer").is_some());
+        let kept = store.get_artifact(home.id, ada.id, artifact.id).await.expect("found");
+        assert_eq!(kept, Some(artifact));
         let (spaces, _) = store.list_spaces(bob.id, &all()).await.expect("a list");
         assert!(spaces.iter().all(|(space, _)| space.id == away.id));
     })

@@ -3,6 +3,7 @@
 
 mod agents;
 mod alerts;
+mod artifacts;
 mod feed;
 mod foreign;
 mod history;

@@ -1,9 +1,8 @@
-//! What an answer holds: HTML or text, in which charset. All else is refused.
+//! What an answer or a file holds: HTML or text, in which charset. All else is refused.
 
 use encoding_rs::{Encoding, UTF_8};
+use haft_core::artifact::UNKNOWN_TYPE;
 use haft_core::{CallError, ErrorKind, Message};
-use haft_egress::Answer;
-use http::header::CONTENT_TYPE;
 
 use super::UNSUPPORTED;
 use crate::html;
@@ -21,13 +20,11 @@ pub(super) enum Document {
     Text(String),
 }
 
-/// Decodes an answer as its header says, or as it looks where that says nothing.
-pub(super) fn document(answer: &Answer) -> Result<Document, CallError> {
-    let header = answer.headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let header = header.as_deref().unwrap_or_default().trim();
-    decoded(header, &answer.body).ok_or_else(|| {
+/// Decodes a body as its header says, or as it looks where that says nothing.
+pub(super) fn document(header: &str, body: &[u8]) -> Result<Document, CallError> {
+    decoded(header, body).ok_or_else(|| {
         // Only what is no text at all is refused without a header.
-        let shown = if header.is_empty() { "application/octet-stream" } else { header };
+        let shown = if header.is_empty() { UNKNOWN_TYPE } else { header };
         let shown: String = shown.chars().take(LONGEST_SHOWN).collect();
         CallError::new(ErrorKind::Execution, Message::new(&UNSUPPORTED).with("contentType", shown))
     })

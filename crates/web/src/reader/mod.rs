@@ -1,9 +1,13 @@
-//! `url_reader`: fetches a web page and gives its article as Markdown. What a page holds is read in the files beside.
+//! `url_reader`: fetches a web page, or a file that is kept here, and gives its article as Markdown.
+//!
+//! What a page holds is read in the files beside.
 
 mod markdown;
 mod media;
 mod page;
 
+use bytes::Bytes;
+use haft_core::artifact::{self, ArtifactBytes};
 use haft_core::builtin::Builtin;
 use haft_core::tool::Title;
 use haft_core::{
@@ -11,7 +15,7 @@ use haft_core::{
     ToolOutput, ToolSpec, Violation,
 };
 use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
-use http::header::{ACCEPT, ACCEPT_LANGUAGE};
+use http::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use serde_json::{Value, json};
 use url::{ParseError, Url};
@@ -43,6 +47,9 @@ const DEFAULT_LENGTH: usize = 5_000;
 
 const PAGES: HeaderValue =
     HeaderValue::from_static("text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8");
+/// Part of every address of a file that is kept here.
+const FILES: &str = "/api/artifacts/";
+
 const ENGLISH: HeaderValue = HeaderValue::from_static("en, *;q=0.5");
 const CHINESE: HeaderValue = HeaderValue::from_static("zh-CN, zh;q=0.9, en;q=0.8, *;q=0.5");
 
@@ -59,13 +66,21 @@ impl UrlReader {
     }
 
     async fn read(&self, written: &str, most: usize, context: &CallContext) -> Result<Value, CallError> {
-        let url = parse(written)?;
-        let answer = self.fetch(&url, context).await?;
-        if let Some(error) = status::error(&answer, &NO_ACCESS) {
-            return Err(error);
-        }
-        let shown = if answer.was_redirected { answer.url().to_string() } else { written.to_owned() };
-        let Page { title, description, content } = read_page(answer, context).await?;
+        let (shown, found) = match context.artifact_in(written) {
+            Some(file) => {
+                let file = context.artifact(&file, MOST_BYTES as u64).await?;
+                (written.to_owned(), Found::of_file(file))
+            }
+            None => {
+                let answer = self.fetch(&parse(written)?, context).await?;
+                if let Some(error) = status::error(&answer, &NO_ACCESS) {
+                    return Err(error);
+                }
+                let shown = if answer.was_redirected { answer.url().to_string() } else { written.to_owned() };
+                (shown, Found::of_answer(&answer))
+            }
+        };
+        let Page { title, description, content } = read_page(found, context).await?;
         let length = content.chars().count();
         let end = content.char_indices().nth(most).map_or(content.len(), |(at, _)| at);
         Ok(json!({
@@ -96,6 +111,33 @@ impl UrlReader {
     }
 }
 
+/// What is to be read, wherever it comes from.
+struct Found {
+    /// Empty where nobody said it.
+    content_type: String,
+    body: Bytes,
+    /// What its links are relative to; a file stands nowhere.
+    url: Option<Url>,
+    /// What it is called where it does not say so itself.
+    name: String,
+}
+
+impl Found {
+    fn of_answer(answer: &Answer) -> Self {
+        let url = answer.url();
+        let header = answer.headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let content_type = header.as_deref().unwrap_or_default().trim().to_owned();
+        Self { content_type, body: answer.body.clone(), name: page::file_name(&url), url: Some(url) }
+    }
+
+    fn of_file(file: ArtifactBytes) -> Self {
+        // Of a file whose type nobody knows its bytes tell more.
+        let is_known = file.media_type != artifact::UNKNOWN_TYPE;
+        let content_type = if is_known { file.media_type } else { String::new() };
+        Self { content_type, body: file.bytes, url: None, name: file.name }
+    }
+}
+
 /// An address as browsers take one: spaces and letters of every language may stand in it.
 fn parse(written: &str) -> Result<Url, CallError> {
     Url::parse(written).map_err(|error| {
@@ -108,14 +150,15 @@ fn parse(written: &str) -> Result<Url, CallError> {
     })
 }
 
-/// Reads an answer on a thread of its own, so that others need not wait for it.
-async fn read_page(answer: Answer, context: &CallContext) -> Result<Page, CallError> {
+/// Reads a page on a thread of its own, so that others need not wait for it.
+async fn read_page(found: Found, context: &CallContext) -> Result<Page, CallError> {
     // The call keeps its place for as long as anyone works on it.
     let context = context.clone();
     let work = tokio::task::spawn_blocking(move || {
-        let page = media::document(&answer).map(|document| match document {
-            Document::Html(html) => Page::of_html(&html, &answer.url()),
-            Document::Text(text) => Page::of_text(text, &answer.url()),
+        let Found { content_type, body, url, name } = found;
+        let page = media::document(&content_type, &body).map(|document| match document {
+            Document::Html(html) => Page::of_html(&html, url.as_ref()),
+            Document::Text(text) => Page::of_text(text, name),
         });
         drop(context);
         page
@@ -144,7 +187,7 @@ impl Builtin for UrlReader {
             "properties": {
                 "url": {
                     "type": "string",
-                    "description": "The address of the page, with http:// or https://",
+                    "description": "The address of the page, with http:// or https://; or artifact://ID for a file that is kept here",
                 },
                 "maxLength": {
                     "type": "integer", "minimum": 100, "maximum": 50_000, "default": DEFAULT_LENGTH,
@@ -172,6 +215,11 @@ impl Builtin for UrlReader {
     fn breaker_key(&self, arguments: &Arguments) -> Option<BreakerKey> {
         let origin = Url::parse(arguments.get("url")?.as_str()?).ok()?.origin();
         origin.is_tuple().then(|| BreakerKey::new(origin.ascii_serialization()))
+    }
+
+    fn reads_own_files(&self, arguments: &Arguments) -> bool {
+        let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
+        url.contains(artifact::SCHEME) || url.contains(FILES)
     }
 
     fn run<'a>(

@@ -107,6 +107,7 @@ async fn lists_and_exports_hold_nothing_of_others() {
         "/api/alerts",
         "/api/secrets",
         "/api/secrets?owner=me",
+        "/api/artifacts?limit=200",
         "/api/tokens",
         "/api/spaces",
         "/api/me",

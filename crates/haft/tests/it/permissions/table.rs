@@ -134,6 +134,7 @@ pub(super) fn table() -> Vec<Row> {
         of_agents(),
         of_providers_and_secrets(),
         of_alerts(),
+        of_artifacts(),
         of_people(),
         of_documentation(),
     ];
@@ -251,6 +252,20 @@ fn of_alerts() -> Vec<Row> {
         get("GET /api/alerts/{id}", Read),
         row("PUT /api/alerts/{id}", Edit, [Case::new(200).body(alert(2))]),
         row("DELETE /api/alerts/{id}", Edit, [Case::new(200)]),
+    ]
+}
+
+fn of_artifacts() -> Vec<Row> {
+    use Needs::{Call, Read};
+    // Who may call has files of their own. Another's is not there, whatever one may.
+    let anothers = || Case::new(404);
+    vec![
+        // It takes a form, which is another test: whoever may come learns just that.
+        row("POST /api/artifacts", Call, [Case::new(415)]),
+        get("GET /api/artifacts", Read),
+        row("GET /api/artifacts/{id}", Read, [anothers(), Case::new(200).needs(Call).hidden().own()]),
+        row("DELETE /api/artifacts/{id}", Call, [anothers(), Case::new(200).own()]),
+        row("POST /api/artifacts/{id}/link", Call, [anothers(), Case::new(200).own()]),
     ]
 }
 

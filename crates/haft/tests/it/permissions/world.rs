@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::table::{Case, Needs, Rights};
 use crate::agents::make;
+use crate::artifacts::upload;
 use crate::cli_over_http::mock;
 use crate::http_tools::start;
 
@@ -21,13 +22,17 @@ const NOBODY: &str = "0190b5a0-0000-7000-8000-000000000000";
 const NO_NAME: &str = "zebra";
 
 /// Members of the space besides its admin. The steward runs the server, which gives no role here.
-const MEMBERS: [(&str, &str); 5] = [
+const MEMBERS: [(&str, &str); 6] = [
     ("viewer", "viewer"),
     ("caller", "caller"),
     ("editor", "editor"),
     ("steward", "viewer"),
     ("bystander", "viewer"),
+    ("filer", "caller"),
 ];
+
+/// Members whose things the others may ask for; they ask for nothing themselves.
+const QUIET: [&str; 2] = ["bystander", "filer"];
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -49,6 +54,8 @@ pub(super) struct Things {
     /// A call on record.
     pub(super) call: String,
     pub(super) alert: String,
+    /// A file of the filer.
+    pub(super) artifact: String,
 }
 
 impl Things {
@@ -66,6 +73,7 @@ impl Things {
             user: name(),
             call: name(),
             alert: name(),
+            artifact: name(),
         }
     }
 
@@ -77,7 +85,7 @@ impl Things {
         Self::missing(NO_NAME)
     }
 
-    pub(super) fn all(&self) -> [&str; 9] {
+    pub(super) fn all(&self) -> [&str; 10] {
         [
             &self.tool,
             &self.agent,
@@ -88,6 +96,7 @@ impl Things {
             &self.user,
             &self.call,
             &self.alert,
+            &self.artifact,
         ]
     }
 
@@ -102,6 +111,7 @@ impl Things {
             "users" => &self.user,
             "tool-calls" => &self.call,
             "alerts" => &self.alert,
+            "artifacts" => &self.artifact,
             _ => NOBODY,
         };
         let filled: [(&str, &str); 5] = [
@@ -173,6 +183,7 @@ pub(super) struct World {
     /// An admin of the space.
     pub(super) admin: Client,
     bystander: Client,
+    filer: Client,
     pub(super) actors: Vec<Actor>,
     pub(super) by_id: Things,
     pub(super) by_name: Things,
@@ -193,7 +204,7 @@ impl World {
         let_in(chief, &space).await;
         let mut actors = Vec::new();
         for (who, role) in
-            MEMBERS.into_iter().chain([("admin", "admin")]).filter(|(who, _)| *who != "bystander")
+            MEMBERS.into_iter().chain([("admin", "admin")]).filter(|(who, _)| !QUIET.contains(who))
         {
             for scope in ["read", "call", "admin"] {
                 let Person { id: user, session } = &people[who];
@@ -205,7 +216,8 @@ impl World {
         }
         let admin = token(&server, chief, "admin", &space).await.0;
         let (bystander, token) = token(&server, &people["bystander"].session, "admin", &space).await;
-        let by_id = furnish(&admin, space, token, people["bystander"].id.clone()).await;
+        let filer = self::token(&server, &people["filer"].session, "call", &space).await.0;
+        let by_id = furnish((&admin, &filer), space, token, people["bystander"].id.clone()).await;
         let by_name = Things {
             tool: "zeppelin_tool".to_owned(),
             agent: "zeppelin_agent".to_owned(),
@@ -225,6 +237,7 @@ impl World {
             stranger_session,
             admin,
             bystander,
+            filer,
             actors,
             by_id,
             by_name,
@@ -264,6 +277,9 @@ impl World {
                     put(&actor.client, &format!("{path}?owner=me"), &json!({"value": "a value"})).await;
                 }
             }
+            "artifacts" if case.is_own && may(Needs::Call) => {
+                things.artifact = id(&upload(&actor.client, &new_name(), "text/plain", b"Words.").await);
+            }
             "tokens" => {
                 let owner = if case.is_own { &actor.session } else { &self.bystander };
                 things.token = id(&make(owner, "/api/tokens", &name).await);
@@ -285,7 +301,7 @@ impl World {
 
     /// The things of the space as they are. What was refused has not changed them.
     pub(super) async fn standing(&self) -> Value {
-        let Things { tool, agent, provider, secret, token, space, user, call, alert } = &self.by_id;
+        let Things { tool, agent, provider, secret, token, space, user, call, alert, artifact } = &self.by_id;
         let of = async |client: &Client, path: String| {
             let reply = client.get(&path).await;
             assert_eq!(reply.status, 200, "{path}: {}", reply.body);
@@ -297,6 +313,7 @@ impl World {
         };
         let users = of(&self.operator, "/api/users?limit=200".to_owned()).await;
         let secrets = of(&self.admin, "/api/secrets?limit=200".to_owned()).await;
+        let artifacts = of(&self.filer, "/api/artifacts?limit=200".to_owned()).await;
         let tokens = of(&self.bystander, "/api/tokens?limit=200".to_owned()).await;
         json!({
             "tool": of(&self.admin, format!("/api/tools/{tool}")).await,
@@ -305,6 +322,7 @@ impl World {
             "space": of(&self.admin, format!("/api/spaces/{space}")).await,
             "members": of(&self.admin, format!("/api/spaces/{space}/members")).await,
             "secret": within(&secrets, "name", secret),
+            "artifact": within(&artifacts, "id", artifact),
             "call": of(&self.admin, format!("/api/tool-calls/{call}")).await,
             "alert": of(&self.admin, format!("/api/alerts/{alert}")).await,
             // When it was used last does change.
@@ -315,7 +333,7 @@ impl World {
 }
 
 /// The things of the space.
-async fn furnish(admin: &Client, space: String, token: String, user: String) -> Things {
+async fn furnish((admin, filer): (&Client, &Client), space: String, token: String, user: String) -> Things {
     let tool = id(&make(admin, "/api/tools", &mock("zeppelin_tool", "Of the zeppelin.")).await);
     let agent = json!({"name": "zeppelin_agent", "description": "Of the zeppelin.", "toolIds": [tool]});
     let agent = id(&make(admin, "/api/agents", &agent).await);
@@ -327,7 +345,8 @@ async fn furnish(admin: &Client, space: String, token: String, user: String) -> 
     // Nothing ever waits, so that it stands as it is.
     let alert = json!({"name": "zeppelin_alert", "metric": "queueDepth", "above": 1});
     let alert = id(&make(admin, "/api/alerts", &alert).await);
-    Things { tool, agent, provider, secret, token, space, user, call, alert }
+    let artifact = id(&upload(filer, "zeppelin.txt", "text/plain", b"Of the zeppelin.").await);
+    Things { tool, agent, provider, secret, token, space, user, call, alert, artifact }
 }
 
 /// A call on record, by the id that the caller gave it.

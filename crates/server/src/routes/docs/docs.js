@@ -53,7 +53,8 @@ function tree(schema) {
   return top;
 }
 
-const bodySchema = (operation) => operation.requestBody?.content['application/json'].schema;
+const bodySchema = (operation) => Object.values(operation.requestBody?.content ?? {})[0]?.schema;
+const isForm = (operation) => 'multipart/form-data' in (operation.requestBody?.content ?? {});
 
 function curl({ path, method, operation }) {
   const address = location.origin + path.replace(/\{(\w+)\}/g, (_, name) => name.replace(/[A-Z]/g, '_$&').toUpperCase());
@@ -61,7 +62,8 @@ function curl({ path, method, operation }) {
   const parts = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${quote(address)}`];
   if (operation.security?.length) parts.push('-H "Authorization: Bearer $HAFT_TOKEN"');
   const schema = bodySchema(operation);
-  if (schema) parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(example(schema, false)))}`);
+  if (isForm(operation)) parts.push(...Object.keys(resolve(schema).properties).map((name) => `-F ${name}=@FILE`));
+  else if (schema) parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(example(schema, false)))}`);
   return parts.join(' \\\n  ');
 }
 

@@ -1,0 +1,242 @@
+//! Files that are kept: what is known of one, what it may be called, and the seam by which calls read it.
+//!
+//! Where their bytes are is decided elsewhere; nothing here does I/O.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use crate::id::ArtifactId;
+use crate::{BoxFuture, CallError, ErrorKind, Message, SpaceId, UserId, Violation};
+
+crate::templates! {
+    TOO_LARGE = "artifact.tooLarge",
+        "the file is larger than {limit} bytes",
+        "文件超过 {limit} 字节";
+    LONG_NAME = "artifact.longName",
+        "has a name of more than {most} characters",
+        "文件名超过 {most} 个字符";
+    NOT_FOUND = "artifact.notFound",
+        "there is no artifact {id}",
+        "没有文件 {id}";
+    TOO_MUCH = "artifact.tooMuch",
+        "{name} has {size} bytes, more than the {most} that can be read here",
+        "{name} 有 {size} 字节，超过此处可读取的 {most} 字节";
+}
+
+/// How a reference begins.
+pub const SCHEME: &str = "artifact://";
+
+/// The largest file, in bytes.
+pub const LARGEST: u64 = 32 << 20;
+
+/// What a file is when nobody said it.
+pub const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+/// The longest name, in characters.
+const LONGEST_NAME: usize = 255;
+
+/// The longest media type, in bytes.
+const LONGEST_TYPE: usize = 255;
+
+/// So much of an id that is none is shown.
+const LONGEST_SHOWN: usize = 64;
+
+/// A file that is kept, without its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    pub id: ArtifactId,
+    pub space_id: SpaceId,
+    /// Nobody else sees it.
+    pub owner_id: UserId,
+    pub name: String,
+    /// As whoever brought it said; its bytes may be anything.
+    pub media_type: String,
+    pub size: u64,
+    pub sha256: [u8; 32],
+    pub created_at: Timestamp,
+}
+
+/// The name and the type of a file that is to be kept, both fit for a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewArtifact {
+    name: String,
+    media_type: String,
+}
+
+impl NewArtifact {
+    /// Takes what a client says. Directories and characters that cannot be seen are left out of the name.
+    pub fn new(name: &str, media_type: &str) -> Result<Self, CallError> {
+        let name = file_name(name);
+        if name.chars().count() > LONGEST_NAME {
+            let message = Message::new(&LONG_NAME).with("most", LONGEST_NAME);
+            return Err(CallError::invalid(vec![Violation::new("file", message)]));
+        }
+        let media_type = checked_type(media_type).unwrap_or_else(|| UNKNOWN_TYPE.to_owned());
+        Ok(Self { name, media_type })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn media_type(&self) -> &str {
+        &self.media_type
+    }
+}
+
+/// The last part of a path, on whatever system it was written.
+fn file_name(written: &str) -> String {
+    let last = written.rsplit(['/', '\\']).next().unwrap_or_default();
+    let seen: String = last.chars().filter(|character| !is_unseen(*character)).collect();
+    match seen.trim() {
+        "" | "." | ".." => "file".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Controls, and marks that make a text read otherwise than it is written: `exe.txt` may be `txt.exe`.
+fn is_unseen(character: char) -> bool {
+    let is_mark = matches!(
+        character,
+        '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+    );
+    is_mark || character.is_control()
+}
+
+/// A media type in lower case, with its charset and no other parameter; nothing where the text is none.
+fn checked_type(written: &str) -> Option<String> {
+    let (essence, parameters) = written.split_once(';').unwrap_or((written, ""));
+    let essence = essence.trim().to_ascii_lowercase();
+    let (group, name) = essence.split_once('/')?;
+    if written.len() > LONGEST_TYPE || !is_word(group) || !is_word(name) {
+        return None;
+    }
+    let mut pairs = parameters.split(';').filter_map(|pair| pair.split_once('='));
+    let charset = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    let charset = charset.map(|(_, value)| value.trim().trim_matches('"')).filter(|value| is_word(value));
+    Some(match charset {
+        Some(charset) => format!("{essence}; charset={charset}"),
+        None => essence,
+    })
+}
+
+fn is_word(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
+}
+
+/// Which file a call shall read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArtifactRef {
+    /// As it was written; it may well be none.
+    pub id: String,
+    /// Of a link that opens it for others than its owner.
+    pub signature: Option<String>,
+}
+
+impl ArtifactRef {
+    /// Reads `artifact://ID`; nothing where a text is anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let id = text.strip_prefix(SCHEME)?.trim_end_matches('/');
+        Some(Self { id: id.to_owned(), signature: None })
+    }
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArtifactBytes {
+    pub name: String,
+    pub media_type: String,
+    pub bytes: Bytes,
+}
+
+/// Where files are kept.
+pub trait Artifacts: Send + Sync {
+    /// The file that one of our own addresses names; nothing for every other URL.
+    fn of_url(&self, url: &str) -> Option<ArtifactRef>;
+
+    /// A whole file as one caller may see it, unless it is larger than `most`.
+    fn read<'a>(
+        &'a self,
+        space: SpaceId,
+        user: Option<UserId>,
+        artifact: &'a ArtifactRef,
+        most: u64,
+    ) -> BoxFuture<'a, Result<ArtifactBytes, CallError>>;
+}
+
+/// What is said of a file over [`LARGEST`].
+pub fn too_large() -> Message {
+    Message::new(&TOO_LARGE).with("limit", LARGEST)
+}
+
+/// There is no such file, or it is somebody else's, which is the same to a caller.
+pub fn not_found(id: &str) -> CallError {
+    let shown: String = id.chars().take(LONGEST_SHOWN).collect();
+    CallError::new(ErrorKind::NotFound, Message::new(&NOT_FOUND).with("id", shown)).detail("what", "artifact")
+}
+
+/// The file is there, and too much for who wants to read it.
+pub fn too_much(artifact: &Artifact, most: u64) -> CallError {
+    let message = Message::new(&TOO_MUCH).with("name", &artifact.name).with("size", artifact.size);
+    CallError::new(ErrorKind::Execution, message.with("most", most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_last_part_of_a_path_and_can_be_seen() {
+        for (written, name) in [
+            ("notes.txt", "notes.txt"),
+            ("报告 2026.pdf", "报告 2026.pdf"),
+            ("../../etc/passwd", "passwd"),
+            ("C:\\Users\\ada\\a.txt", "a.txt"),
+            ("a\r\nSet-Cookie: x.txt", "aSet-Cookie: x.txt"),
+            ("say \"hi\".txt", "say \"hi\".txt"),
+            ("\u{202e}txt.exe\0", "txt.exe"),
+            ("", "file"),
+            ("..", "file"),
+            ("dir/", "file"),
+            (" \t", "file"),
+        ] {
+            let file = NewArtifact::new(written, "").expect("a name");
+            assert_eq!(file.name(), name, "{written:?}");
+        }
+        assert!(NewArtifact::new(&"长".repeat(255), "").is_ok());
+        let refused = NewArtifact::new(&"长".repeat(256), "").expect_err("too long");
+        assert_eq!(refused.violations()[0].path, "file");
+    }
+
+    #[test]
+    fn a_type_is_one_or_is_unknown() {
+        for (written, kept) in [
+            ("text/plain", "text/plain"),
+            ("Text/HTML; Charset=\"GBK\"; x=y", "text/html; charset=GBK"),
+            (" image/svg+xml ", "image/svg+xml"),
+            ("text/plain; charset=a b", "text/plain"),
+            ("", UNKNOWN_TYPE),
+            ("text", UNKNOWN_TYPE),
+            ("*/*", UNKNOWN_TYPE),
+            ("text/", UNKNOWN_TYPE),
+            ("text/plain\r\nX: y", UNKNOWN_TYPE),
+            ("text/ä", UNKNOWN_TYPE),
+        ] {
+            let file = NewArtifact::new("a", written).expect("a type");
+            assert_eq!(file.media_type(), kept, "{written:?}");
+        }
+        let long = NewArtifact::new("a", &format!("text/{}", "x".repeat(300))).expect("a type");
+        assert_eq!(long.media_type(), UNKNOWN_TYPE);
+    }
+
+    #[test]
+    fn a_reference_is_the_whole_text() {
+        let id = |text: &str| ArtifactRef::parse(text).map(|found| found.id);
+        assert_eq!(id("artifact://0190b5a0").as_deref(), Some("0190b5a0"));
+        assert_eq!(id("artifact://0190b5a0/").as_deref(), Some("0190b5a0"));
+        for text in ["", "0190b5a0", "see artifact://0190b5a0", "https://a.example/artifact://x"] {
+            assert_eq!(id(text), None, "{text:?}");
+        }
+    }
+}

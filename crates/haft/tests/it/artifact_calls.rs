@@ -1,0 +1,161 @@
+//! Files that calls read: by `artifact://ID` and by our own address, for their owner, never over the network.
+
+use haft_testkit::{Client, Reply, Upstream, json_reply};
+use serde_json::{Value, json};
+
+use crate::agents::{make, stranger};
+use crate::artifacts::upload;
+use crate::http_tools::start;
+
+async fn execute(client: &Client, tool: &str, arguments: Value) -> Reply {
+    client.post(&format!("/api/tools/{tool}/execute"), &json!({"arguments": arguments})).await
+}
+
+async fn read(client: &Client, url: &str) -> Reply {
+    execute(client, "url_reader", json!({"url": url})).await
+}
+
+fn reference(artifact: &Value) -> String {
+    format!("artifact://{}", artifact["id"].as_str().expect("an id"))
+}
+
+#[tokio::test]
+async fn the_reader_reads_files_of_its_caller() {
+    let (server, api) = start(&[]).await;
+    let bob = stranger(&server, &api).await;
+    let text = upload(&api, "潮汐.txt", "text/plain", "两行\n文字".as_bytes()).await;
+    let url = reference(&text);
+    let expected = json!({
+        "url": url, "title": "潮汐.txt", "description": "", "content": "两行\n文字", "contentLength": 5,
+        "truncated": false,
+    });
+    let made = read(&api, &url).await;
+    assert_eq!(made.data()["data"], expected, "{}", made.body);
+    // Our own listener is never dialled, so this comes from the store too.
+    let port = server.url.rsplit_once(':').expect("a port").1;
+    let id = text["id"].as_str().expect("an id");
+    let by_name = format!("http://localhost:{port}/api/artifacts/{id}");
+    for own in [text["url"].as_str().expect("a URL"), by_name.as_str()] {
+        let made = read(&api, own).await;
+        assert_eq!((made.status, &made.data()["data"]["content"]), (200, &expected["content"]), "{own}");
+    }
+    let words = "A paragraph with words enough to be an article, and a few more after that. ".repeat(5);
+    let page = format!("<title>Tides</title><nav>Menu</nav><article><p>{words}</p><p>{words}</p></article>");
+    let page = upload(&api, "page.html", "text/html", page.as_bytes()).await;
+    let made = read(&api, &reference(&page)).await;
+    assert_eq!(made.data()["data"]["title"], "Tides", "{}", made.body);
+    let content = made.data()["data"]["content"].as_str().expect("a text");
+    assert!(content.contains("A paragraph") && !content.contains("Menu"), "{content}");
+
+    // A type that nobody said is found out; one that is no text is refused.
+    let unknown = upload(&api, "notes", "", b"Plain words.").await;
+    assert_eq!(read(&api, &reference(&unknown)).await.data()["data"]["content"], "Plain words.");
+    let image = upload(&api, "a.png", "image/png", b"\x89PNG").await;
+    let refused = read(&api, &reference(&image)).await;
+    assert_eq!((refused.status, refused.kind()), (422, "Execution"), "{}", refused.body);
+    let large = upload(&api, "large.txt", "text/plain", &vec![b'x'; (5 << 20) + 1]).await;
+    let refused = read(&api, &reference(&large)).await;
+    assert_eq!((refused.status, refused.kind()), (422, "Execution"), "{}", refused.body);
+    assert!(refused.message().starts_with("large.txt has 5242881 bytes"), "{}", refused.message());
+
+    // Another's is not there, by whatever name.
+    for url in [url.as_str(), text["url"].as_str().expect("a URL"), "artifact://nonsense", "artifact://"] {
+        let refused = read(&bob, url).await;
+        assert_eq!((refused.status, refused.kind()), (404, "NotFound"), "{url}: {}", refused.body);
+        assert!(refused.message().starts_with("there is no artifact "), "{url}: {}", refused.message());
+    }
+    // A link opens it for bob too.
+    let link = api.post(&format!("/api/artifacts/{id}/link"), &json!({})).await;
+    let made = read(&bob, link.data()["url"].as_str().expect("a URL")).await;
+    assert_eq!(made.data()["data"]["content"], expected["content"], "{}", made.body);
+}
+
+#[tokio::test]
+async fn an_answer_made_from_a_file_is_kept_for_its_owner_alone() {
+    let (server, api) = start(&[]).await;
+    let space = make(&api, "/api/spaces", &json!({"name": "team"})).await;
+    let space = space["id"].as_str().expect("an id");
+    let password = "correct horse battery";
+    make(&api, "/api/users", &json!({"name": "bob", "password": password})).await;
+    let member = format!("/api/spaces/{space}/members/bob");
+    assert_eq!(api.put(&member, &json!({"role": "caller"})).await.status, 200);
+    let chief = make(&api, "/api/tokens", &json!({"name": "chief", "spaceId": space})).await;
+    let chief = Client::new(&server.url, chief["token"].as_str().expect("a token"));
+    let anyone = Client::anonymous(&server.url);
+    let entered = anyone.post("/api/login", &json!({"name": "bob", "password": password})).await;
+    let cookie = entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let bob = anyone.with("cookie", cookie).with("haft-space", space);
+
+    let tool = json!({
+        "name": "cached_reader", "description": "Reads.", "type": "builtin", "cacheTtl": 600,
+        "config": {"tool": "url_reader"},
+    });
+    make(&chief, "/api/tools", &tool).await;
+    let file = upload(&chief, "a.txt", "text/plain", b"Of the chief.").await;
+    for url in [reference(&file), file["url"].as_str().expect("a URL").to_owned()] {
+        for cached in [false, true] {
+            let made = execute(&chief, "cached_reader", json!({"url": url})).await;
+            assert_eq!(made.data()["data"]["content"], "Of the chief.", "{}", made.body);
+            assert_eq!(made.data()["cached"], cached, "{url}: {}", made.body);
+        }
+        let refused = execute(&bob, "cached_reader", json!({"url": url})).await;
+        assert_eq!((refused.status, refused.kind()), (404, "NotFound"), "{}", refused.body);
+    }
+}
+
+#[tokio::test]
+async fn http_tools_send_files_of_their_caller() {
+    let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
+    let (server, api) = start(&[]).await;
+    let bob = stranger(&server, &api).await;
+    let bytes = b"\x89PNG\r\n--\0\xff";
+    let file = upload(&api, "图 %22a%22.png", "image/png", bytes).await;
+    let forms = json!({
+        "name": "forms", "description": "Sends.", "url": upstream.url("/form"), "method": "POST",
+        "bodyType": "multipart",
+        "body": {"file": "{{file}}", "note": "{{note}}", "named": {"filename": "n.bin", "content": "{{file}}"}},
+    });
+    let binary = json!({
+        "name": "binary", "description": "Sends.", "url": upstream.url("/bytes"), "method": "PUT",
+        "bodyType": "binary", "body": "{{file}}",
+    });
+    let plain = json!({
+        "name": "plain", "description": "Sends.", "url": upstream.url("/json"), "method": "POST",
+        "body": {"file": "{{file}}"},
+    });
+    for client in [&api, &bob] {
+        for tool in [&forms, &binary, &plain] {
+            make(client, "/api/tools", tool).await;
+        }
+    }
+    let named = reference(&file);
+    let arguments = json!({"file": named, "note": "see artifact://x"});
+    let sent = execute(&api, "forms", arguments.clone()).await;
+    assert_eq!(sent.status, 200, "{}", sent.body);
+    let body = String::from_utf8_lossy(&upstream.seen()[0].body).into_owned();
+    let content = String::from_utf8_lossy(bytes);
+    for part in [
+        format!("name=\"file\"; filename=\"图 %22a%22.png\"\r\nContent-Type: image/png\r\n\r\n{content}\r\n--"),
+        "name=\"note\"\r\n\r\nsee artifact://x\r\n--".to_owned(),
+        format!("name=\"named\"; filename=\"n.bin\"\r\nContent-Type: image/png\r\n\r\n{content}\r\n--"),
+    ] {
+        assert!(body.contains(&part), "{part:?} is not in {body:?}");
+    }
+    let sent = execute(&api, "binary", json!({"file": named})).await;
+    assert_eq!(sent.status, 200, "{}", sent.body);
+    let seen = upstream.seen().pop().expect("a request");
+    assert_eq!((seen.header("content-type"), seen.body.as_slice()), (Some("image/png"), &bytes[..]));
+    // Elsewhere it is a text like others.
+    assert_eq!(execute(&api, "plain", json!({"file": named})).await.status, 200);
+    assert_eq!(upstream.seen().pop().expect("a request").json(), json!({"file": named}));
+
+    // A dry run names the file and reads nothing; another's is sent nowhere.
+    let dry = json!({"arguments": arguments, "options": {"dryRun": true}});
+    let shown = api.post("/api/tools/forms/execute", &dry).await;
+    assert_eq!(shown.data()["data"]["body"]["file"], json!(named), "{}", shown.body);
+    for (tool, arguments) in [("forms", arguments), ("binary", json!({"file": named}))] {
+        let refused = execute(&bob, tool, arguments).await;
+        assert_eq!((refused.status, refused.kind()), (404, "NotFound"), "{tool}: {}", refused.body);
+    }
+    assert_eq!(upstream.seen().len(), 3);
+}
