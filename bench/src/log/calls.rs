@@ -187,8 +187,8 @@ impl Calls {
             attempts: if error.is_some() { 4 } else { 1 },
             error,
             cached: self.rng.u32(0..100) < 5,
-            coerced: "[]".to_owned(),
-            warnings: "[]".to_owned(),
+            coerced: None,
+            warnings: None,
             // Most are quick and some are not.
             duration: Duration::from_micros(800 + (self.rng.f64().powi(6) * 5e6) as u64),
             started_at,

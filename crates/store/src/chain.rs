@@ -124,12 +124,12 @@ pub(crate) fn read_link(bytes: Vec<u8>) -> Result<Link, CallError> {
 }
 
 /// Takes in the values of a row so that no two lists of them are the same bytes.
-pub(crate) struct Hasher(Sha256);
+pub(crate) struct Hasher(Vec<u8>);
 
 impl Hasher {
     /// Begins with what the rows of the chain are, the link before, and the place of the row.
     pub(crate) fn new(rows: &'static str, before: &Link, seq: i64) -> Self {
-        let mut hasher = Self(Sha256::new());
+        let mut hasher = Self(Vec::with_capacity(1024));
         hasher.text(rows);
         hasher.bytes(before);
         hasher.int(seq);
@@ -137,8 +137,8 @@ impl Hasher {
     }
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        self.0.update((bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
+        self.0.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        self.0.extend_from_slice(bytes);
     }
 
     pub(crate) fn text(&mut self, text: &str) {
@@ -146,16 +146,20 @@ impl Hasher {
     }
 
     pub(crate) fn maybe(&mut self, text: Option<&str>) {
-        self.0.update([u8::from(text.is_some())]);
-        self.text(text.unwrap_or_default());
+        self.maybe_bytes(text.map(str::as_bytes));
+    }
+
+    pub(crate) fn maybe_bytes(&mut self, bytes: Option<&[u8]>) {
+        self.0.push(u8::from(bytes.is_some()));
+        self.bytes(bytes.unwrap_or_default());
     }
 
     pub(crate) fn int(&mut self, number: i64) {
-        self.0.update(number.to_le_bytes());
+        self.0.extend_from_slice(&number.to_le_bytes());
     }
 
     pub(crate) fn link(self) -> Link {
-        self.0.finalize().into()
+        Sha256::digest(self.0).into()
     }
 }
 

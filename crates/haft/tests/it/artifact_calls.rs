@@ -135,7 +135,9 @@ async fn http_tools_send_files_of_their_caller() {
     let body = String::from_utf8_lossy(&upstream.seen()[0].body).into_owned();
     let content = String::from_utf8_lossy(bytes);
     for part in [
-        format!("name=\"file\"; filename=\"图 %22a%22.png\"\r\nContent-Type: image/png\r\n\r\n{content}\r\n--"),
+        format!(
+            "name=\"file\"; filename=\"图 %22a%22.png\"\r\nContent-Type: image/png\r\n\r\n{content}\r\n--"
+        ),
         "name=\"note\"\r\n\r\nsee artifact://x\r\n--".to_owned(),
         format!("name=\"named\"; filename=\"n.bin\"\r\nContent-Type: image/png\r\n\r\n{content}\r\n--"),
     ] {

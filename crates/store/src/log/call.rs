@@ -32,10 +32,10 @@ pub struct CallRow {
     pub error: Option<CallFailure>,
     pub attempts: u32,
     pub cached: bool,
-    /// JSON: the paths of arguments that were coerced.
-    pub coerced: String,
+    /// JSON: the paths of arguments that were coerced, if any were.
+    pub coerced: Option<String>,
     /// JSON: how the result differs from the output schema.
-    pub warnings: String,
+    pub warnings: Option<String>,
     /// Kept to the microsecond.
     pub duration: Duration,
     /// Kept to the microsecond.
@@ -188,8 +188,8 @@ pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link) -> Vec<Arg> {
         Arg::Text(details),
         Arg::from(u64::from(call.attempts)),
         Arg::from(call.cached),
-        Arg::from(&call.coerced),
-        Arg::from(&call.warnings),
+        Arg::Text(call.coerced.clone()),
+        Arg::Text(call.warnings.clone()),
         Arg::Int(Some(call.micros())),
         Arg::from(call.started_at),
         Arg::Text(call.replay_of.as_ref().map(ToString::to_string)),
@@ -232,8 +232,8 @@ pub(super) fn call_row(row: &Row) -> Result<CallRow, CallError> {
         error,
         attempts: u32::try_from(row.int(15)?).map_err(failure::unreadable)?,
         cached: row.flag(16)?,
-        coerced: row.text(17)?,
-        warnings: row.text(18)?,
+        coerced: row.maybe_text(17)?,
+        warnings: row.maybe_text(18)?,
         duration: Duration::from_micros(row.number(19)?),
         started_at: row.time(20)?,
         replay_of: replay_of.map_err(failure::unreadable)?,

@@ -1,7 +1,8 @@
 //! The chain over calls on record: what is hashed of each, and the walk along all of them.
 
-use haft_core::CallError;
+use haft_core::{CallError, ToolId};
 use sqlx::AssertSqlSafe;
+use uuid::Uuid;
 
 use super::CallLog;
 use super::call::{CALL_ID, CHAIN as LINK, LoggedCall, SEQ, STATUS, columns, logged_call, source};
@@ -20,22 +21,26 @@ pub(super) fn link(before: &Link, seq: i64, call: &LoggedCall) -> Link {
     let LoggedCall { row, bodies } = call;
     let mut hash = Hasher::new("haft call 1", before, seq);
     hash.bytes(row.id.as_bytes());
-    hash.text(&row.space.to_string());
+    hash.bytes(Uuid::from(row.space).as_bytes());
     hash.text(row.call_id.as_str());
-    hash.maybe(row.tool.as_ref().map(|(id, _)| id.to_string()).as_deref());
+    match row.tool.as_ref().map(|(id, _)| id) {
+        Some(ToolId::Uuid(id)) => hash.maybe_bytes(Some(id.as_bytes())),
+        Some(ToolId::Named(name)) => hash.maybe(Some(name.as_str())),
+        None => hash.maybe(None),
+    }
     hash.int(row.tool.as_ref().map_or(0, |(_, version)| i64::try_from(*version).unwrap_or(i64::MAX)));
     hash.text(&row.tool_name);
-    hash.maybe(row.agent.map(|id| id.to_string()).as_deref());
-    hash.maybe(row.conversation.map(|id| id.to_string()).as_deref());
-    hash.maybe(row.user.map(|id| id.to_string()).as_deref());
+    for id in [row.agent.map(Uuid::from), row.conversation.map(Uuid::from), row.user.map(Uuid::from)] {
+        hash.maybe_bytes(id.as_ref().map(|id| id.as_bytes().as_slice()));
+    }
     hash.text(source(row.source));
     hash.maybe(row.error.as_ref().map(|error| error.kind.to_string()).as_deref());
     hash.maybe(row.error.as_ref().map(|error| error.message.as_str()));
     hash.maybe(row.error.as_ref().map(|error| error.details.as_str()));
     hash.int(i64::from(row.attempts));
     hash.int(i64::from(row.cached));
-    hash.text(&row.coerced);
-    hash.text(&row.warnings);
+    hash.maybe(row.coerced.as_deref());
+    hash.maybe(row.warnings.as_deref());
     hash.int(row.micros());
     hash.int(row.started_at.as_microsecond());
     hash.maybe(row.replay_of.as_ref().map(|id| id.as_str()));

@@ -12,7 +12,7 @@ use super::{CallLog, words};
 use crate::db::{Arg, Tx};
 
 /// A statement takes so many rows, the largest first; each size is prepared once.
-const SIZES: [usize; 3] = [32, 8, 1];
+const SIZES: [usize; 5] = [128, 32, 8, 2, 1];
 
 /// The same statement for each of [`SIZES`].
 pub(super) type Inserts = [String; SIZES.len()];
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_statement_names_each_place_once_and_stays_within_what_databases_take() {
-        let [_, _, one] = inserts("t", &["a", "b"], by_number);
+        let [.., one] = inserts("t", &["a", "b"], by_number);
         assert_eq!(one, "INSERT INTO t (a, b) VALUES ($1, $2)");
         let [many, ..] = inserts("t", &COLUMNS, by_number);
         assert!(many.ends_with(&format!("${})", SIZES[0] * COLUMNS.len())), "{many}");

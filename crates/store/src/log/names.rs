@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_core::{CallError, SpaceId};
+use haft_core::{CallError, SpaceId, ToolId};
 
 use super::CallLog;
 use super::call::{LoggedCall, uuid};
@@ -13,7 +13,7 @@ use crate::db::{Tx, args};
 const MOST: usize = 10_000;
 
 /// The space, the tool's id and its name.
-pub(super) type Name = (SpaceId, String, Arc<str>);
+pub(super) type Name = (SpaceId, ToolId, Arc<str>);
 
 /// The names that this process knows to be written down.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Names {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let named = calls.iter().filter_map(|call| {
             let (tool, _) = call.row.tool.as_ref()?;
-            Some((call.row.space, tool.to_string(), call.row.tool_name.clone()))
+            Some((call.row.space, tool.clone(), call.row.tool_name.clone()))
         });
         named.filter(|name| !known.contains(name)).collect()
     }

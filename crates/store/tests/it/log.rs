@@ -41,8 +41,8 @@ pub(crate) fn call(space: SpaceId, at: Timestamp, number: u32) -> LoggedCall {
         error: None,
         attempts: 1,
         cached: false,
-        coerced: "[]".to_owned(),
-        warnings: "[]".to_owned(),
+        coerced: None,
+        warnings: None,
         duration: Duration::from_micros(1234),
         started_at,
         replay_of: None,
@@ -87,8 +87,8 @@ async fn a_call_is_kept_with_every_field() {
         full.row.source = Source::Mcp;
         full.row.attempts = 4;
         full.row.cached = true;
-        full.row.coerced = r#"["days"]"#.to_owned();
-        full.row.warnings = r#"[{"path":"a","message":"b"}]"#.to_owned();
+        full.row.coerced = Some(r#"["days"]"#.to_owned());
+        full.row.warnings = Some(r#"[{"path":"a","message":"b"}]"#.to_owned());
         full.row.replay_of = Some("call_1".parse().expect("an id"));
         full.row.arguments_cut = true;
         full.row.result_cut = true;

@@ -69,8 +69,8 @@ impl<'a> From<&'a CallRow> for Shown<'a> {
             error: row.error.as_ref().map(ShownFailure::from),
             attempts: row.attempts,
             cached: row.cached,
-            coerced: Json(&row.coerced),
-            warnings: Json(&row.warnings),
+            coerced: list(row.coerced.as_deref()),
+            warnings: list(row.warnings.as_deref()),
             duration: row.duration.as_micros() as f64 / 1000.0,
             started_at: row.started_at,
             replay_of: row.replay_of.as_ref(),
@@ -96,6 +96,11 @@ impl<'a> From<&'a LoggedCall> for ShownWithBodies<'a> {
             result: bodies.result.as_deref().map(body).unwrap_or_default(),
         }
     }
+}
+
+/// A list that was not kept where it was empty.
+fn list(kept: Option<&str>) -> Json<'_> {
+    Json(kept.unwrap_or("[]"))
 }
 
 /// A value that is JSON text already.
