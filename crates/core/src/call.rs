@@ -61,6 +61,7 @@ pub struct CallOptions {
     pub retries: Option<u32>,
     pub retry_delay: Option<Duration>,
     pub validation: Validation,
+    pub freshness: Freshness,
     pub run: RunMode,
     pub call_id: Option<CallId>,
     pub agent: Option<AgentId>,
@@ -80,6 +81,15 @@ pub enum Validation {
     #[default]
     Gentle,
     Strict,
+}
+
+/// Whether an answer that was kept will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Freshness {
+    #[default]
+    Kept,
+    /// The tool is really called; its answer is kept for others as always.
+    Fresh,
 }
 
 /// Whether the tool runs.
@@ -114,6 +124,13 @@ impl CallOptions {
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.validation = Validation::Strict;
+        self
+    }
+
+    /// No answer of an earlier call will do.
+    #[must_use]
+    pub fn fresh(mut self) -> Self {
+        self.freshness = Freshness::Fresh;
         self
     }
 

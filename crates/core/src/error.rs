@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::mask::Mask;
+use crate::redact::Redactor;
 use crate::{Locale, Message};
 
 /// The closed list of what may go wrong.
@@ -127,6 +128,9 @@ impl fmt::Display for ErrorKind {
 
 /// The path of a whole document.
 pub const ROOT: &str = "(root)";
+
+/// The parameter by which messages quote what was given.
+const VALUE: &str = "value";
 
 /// One thing wrong at one place of a JSON document.
 #[derive(Debug, Clone, PartialEq)]
@@ -253,15 +257,46 @@ impl CallError {
 
     /// The same error without any of the secrets that a mask knows.
     #[must_use]
-    pub fn masked(mut self, mask: &Mask) -> Self {
-        let clean = |text: &str| mask.text(text).into_owned();
+    pub fn masked(self, mask: &Mask) -> Self {
+        self.cleaned(&|text| mask.text(text).into_owned(), &|details| mask.fields(details))
+    }
+
+    /// The same error without what a tool's author wants nobody to see.
+    #[must_use]
+    pub fn redacted(self, redactor: &Redactor) -> Self {
+        let clean = |details: &mut Map<String, Value>| {
+            let mut value = Value::Object(std::mem::take(details));
+            redactor.value(&mut value);
+            if let Value::Object(clean) = value {
+                *details = clean;
+            }
+        };
+        self.cleaned(&|text| redactor.text(text).into_owned(), &clean)
+    }
+
+    /// The same error without the values that it quotes: cut as they are, nothing can be found in them.
+    #[must_use]
+    pub fn hiding_values(mut self) -> Self {
+        let Inner { message, violations, .. } = &mut *self.0;
+        *message = message.clone().hiding(VALUE);
+        for violation in violations {
+            violation.message = violation.message.clone().hiding(VALUE);
+        }
+        self
+    }
+
+    fn cleaned(
+        mut self,
+        clean: &dyn Fn(&str) -> String,
+        clean_details: &dyn Fn(&mut Map<String, Value>),
+    ) -> Self {
         let Inner { message, violations, details, source, .. } = &mut *self.0;
-        *message = message.clone().cleaned(&clean);
+        *message = message.clone().cleaned(clean);
         for violation in violations {
             violation.path = clean(&violation.path);
-            violation.message = violation.message.clone().cleaned(&clean);
+            violation.message = violation.message.clone().cleaned(clean);
         }
-        mask.fields(details);
+        clean_details(details);
         if let Some(cause) = source.as_ref().map(|source| source.to_string())
             && clean(&cause) != cause
         {
@@ -375,6 +410,20 @@ mod tests {
         assert_eq!(json["retryable"], false);
         assert_eq!(json["details"]["errors"][1]["path"], "files.0.url");
     }
+
+    #[test]
+    fn what_nobody_may_see_is_taken_out_everywhere() {
+        let redactor = Redactor::parse(&json!([{"pattern": "email"}])).expect("rules");
+        let quoting = Message::new(&QUOTING).with("value", "\"0123-ada@b.example\"");
+        let violations = vec![Violation::new("ada@b.example", quoting)];
+        let error = CallError::invalid(violations).detail("body", "ada@b.example").caused_by("ada@b.example");
+        let clean = error.clone().redacted(&redactor).to_json(Locale::En).to_string();
+        assert!(!clean.contains("ada@") && clean.matches("[redacted]").count() == 6, "{clean}");
+        let hidden = error.hiding_values().to_json(Locale::En).to_string();
+        assert!(!hidden.contains("0123") && hidden.contains("… is odd"), "{hidden}");
+    }
+
+    static QUOTING: crate::Template = crate::Template::new("quoting", "{value} is odd", "{value} is odd");
 
     #[test]
     fn the_cause_is_kept_in_the_details() {

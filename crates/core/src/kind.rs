@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::redact::Redactor;
 use crate::{Arguments, CallContext, CallError, Effect, Message, SecretRef, ToolName, ToolSpec, Violation};
 
 /// A future behind `dyn`, as the seams return it.
@@ -77,6 +78,22 @@ pub trait Prepared: Send + Sync {
         Ok(None)
     }
 
+    /// The request of a call as a cURL command, for kinds whose calls are requests. Secrets are variables in
+    /// it; nothing may be sent, and no secret looked up.
+    fn as_curl(
+        &self,
+        _arguments: &Arguments,
+        _context: &CallContext,
+    ) -> Result<Option<CurlCommand>, CallError> {
+        Ok(None)
+    }
+
+    /// What the tool's author wants nobody to see. The kind takes it out of what it answers, and the engine
+    /// out of what it records besides.
+    fn redactor(&self) -> Option<&Redactor> {
+        None
+    }
+
     /// Better words for what is wrong with an argument than the schema has.
     fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
         None
@@ -125,6 +142,16 @@ impl From<Value> for ToolOutput {
     fn from(data: Value) -> Self {
         Self { data, is_masked: false, text: None }
     }
+}
+
+/// A request as a command to paste into a shell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurlCommand {
+    pub command: String,
+    /// Those whose values it takes from variables.
+    pub secrets: Vec<SecretRef>,
+    /// What whoever pastes it should know.
+    pub notes: Vec<Message>,
 }
 
 /// A config its kind cannot work with; paths are relative to the config.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 
-use haft_core::mask::Mask;
+use haft_core::mask::MASKED;
 use serde_json::Value;
 
 /// So many bytes of each are kept.
@@ -14,12 +14,13 @@ const MOST: usize = 16 << 10;
 pub struct Excerpt {
     text: Box<str>,
     is_cut: bool,
+    is_masked: bool,
 }
 
 impl Excerpt {
     /// A value that was written already; nothing when it is too long to be kept whole.
     pub(crate) fn whole(text: Box<str>) -> Option<Self> {
-        (text.len() <= MOST).then_some(Self { text, is_cut: false })
+        (text.len() <= MOST).then_some(Self { text, is_cut: false, is_masked: false })
     }
 
     pub fn of(value: &Value) -> Self {
@@ -32,15 +33,20 @@ impl Excerpt {
                 let whole = draft.get(..error.valid_up_to()).unwrap_or_default();
                 std::str::from_utf8(whole).unwrap_or_default()
             });
-            Self { text: text.into(), is_cut }
+            Self { text: text.into(), is_cut, is_masked: false }
         })
     }
 
-    /// The same without the secrets that a mask knows.
+    /// Stands where nothing may be kept.
+    pub(crate) fn hidden() -> Self {
+        Self::of(&Value::from(MASKED)).that_is_masked()
+    }
+
+    /// Something was taken out of the value before.
     #[must_use]
-    pub(crate) fn masked(self, mask: &Mask) -> Self {
-        let clean = mask.text(&self.text);
-        if clean == *self.text { self } else { Self { text: clean.into_owned().into(), ..self } }
+    pub(crate) fn that_is_masked(mut self) -> Self {
+        self.is_masked = true;
+        self
     }
 
     pub fn text(&self) -> &str {
@@ -49,6 +55,11 @@ impl Excerpt {
 
     pub fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// Whether something that was in the value is hidden: a secret, or what the tool's author wants nobody to see.
+    pub fn is_masked(&self) -> bool {
+        self.is_masked
     }
 
     /// The value itself, where nothing was cut.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use haft_core::call::{CallInfo, ProgressSink};
+use haft_core::call::{CallInfo, Freshness, ProgressSink};
 use haft_core::secret::SecretOwner;
 use haft_core::{
     Artifacts, CallContext, CallError, CallOptions, Effect, ErrorKind, Message, RetryPolicy, SecretRef,
@@ -86,19 +86,21 @@ async fn answer(engine: &Inner, call: &AdmittedCall, flight: &mut Flight<'_>) ->
     let is_personal = prepared.secrets().iter().any(is_own) || prepared.reads_own_files(&call.arguments);
     let user = caller.user.filter(|_| is_personal);
     let key = CallKey::new(caller.space, user, call.entry.number, &call.arguments);
-    if let Some(data) = cache.get(&key).await {
+    let wants_fresh = flight.options().freshness == Freshness::Fresh;
+    if !wants_fresh && let Some(data) = cache.get(&key).await {
         return Ok((data, true));
     }
     // What counts against one caller is counted before it joins others.
     let breaker = pass_limits(engine, call, flight)?;
-    if times.are_the_calls_own {
+    if times.are_the_calls_own || wants_fresh {
         return make_and_keep(engine, call, flight, breaker, times, (cache, key, ttl)).await;
     }
     let shared = cache.get_or_make(key, ttl, make(engine, call, flight, breaker, times));
     timeout_at(times.deadline, shared).await.unwrap_or_else(|_| Err(timed_out(spec, times.total)))
 }
 
-/// A call with times of its own is no measure for others: it makes its answer alone.
+/// A call with times of its own is no measure for others, and one that wants a fresh answer takes nobody
+/// else's: it makes its answer alone.
 async fn make_and_keep(
     engine: &Inner,
     call: &AdmittedCall,

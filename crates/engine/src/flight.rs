@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::admit::AdmittedCall;
 use crate::catalogue::{Entry, shown};
+use crate::clean::{Cleaner, Secrets};
 use crate::clock::{minted_at, now};
 use crate::events::{CallEvent, Events, Stage};
 use crate::excerpt::Excerpt;
@@ -114,6 +115,12 @@ impl<'a> Flight<'a> {
         self.mask = mask;
     }
 
+    /// The tool whose secrets the record may hold, as long as nobody has looked them up.
+    pub(crate) fn unmasked(&self) -> Option<&Arc<Entry>> {
+        let entry = self.entry.as_ref().filter(|entry| !entry.prepared.secrets().is_empty());
+        entry.filter(|_| self.place.is_some() && self.mask.is_none())
+    }
+
     pub(crate) fn written_as(&mut self, text: Option<Box<str>>) {
         self.text = text;
     }
@@ -129,7 +136,10 @@ impl<'a> Flight<'a> {
     /// Ends the call: tells subscribers, leaves the record, answers.
     pub(crate) fn land(mut self, outcome: Result<(Arc<Value>, bool), CallError>) -> ToolExecutionResult {
         let cached = outcome.as_ref().is_ok_and(|(_, cached)| *cached);
-        let outcome = outcome.map(|(data, _)| data);
+        let outcome = outcome.map(|(data, _)| data).map_err(|error| match &self.mask {
+            Some(mask) => error.masked(mask),
+            None => error,
+        });
         let duration = self.finish(&outcome, cached);
         ToolExecutionResult {
             call_id: self.call_id.clone(),
@@ -161,6 +171,14 @@ impl<'a> Flight<'a> {
         cached: bool,
         duration: Duration,
     ) -> CallRecord {
+        let (given, coerced) = (self.arguments.take(), std::mem::take(&mut self.coerced));
+        let text = self.text.take();
+        let cleaner = self.cleaner();
+        let arguments = given.map(|given| cleaner.arguments(&given)).unwrap_or_default();
+        let kept = match outcome {
+            Ok(data) => Ok(text.and_then(Excerpt::whole).unwrap_or_else(|| Excerpt::of(data))),
+            Err(error) => Err(cleaner.error(error, &arguments)),
+        };
         CallRecord {
             id: self.id,
             call_id: self.call_id.clone(),
@@ -175,29 +193,26 @@ impl<'a> Flight<'a> {
             trace_parent: self.options.trace_parent,
             source: self.caller.source,
             request: self.caller.request.clone(),
-            arguments: self.arguments.take().map(|given| self.excerpt(&given)).unwrap_or_default(),
-            outcome: match outcome {
-                Ok(data) => {
-                    Ok(self.text.take().and_then(Excerpt::whole).unwrap_or_else(|| Excerpt::of(data)))
-                }
-                Err(error) => Err(error.clone()),
-            },
+            arguments,
+            outcome: kept,
             attempts: self.attempts,
             cached,
-            coerced: std::mem::take(&mut self.coerced),
+            coerced: cleaner.paths(coerced),
             warnings: self.warnings(outcome),
             duration,
             started_at: self.started_at,
         }
     }
 
-    /// Arguments may hold a secret that a model was told elsewhere.
-    fn excerpt(&self, arguments: &Value) -> Excerpt {
-        let excerpt = Excerpt::of(arguments);
-        match &self.mask {
-            Some(mask) => excerpt.masked(mask),
-            None => excerpt,
-        }
+    fn cleaner(&self) -> Cleaner<'_> {
+        let prepared = self.entry.as_ref().map(|entry| &*entry.prepared);
+        let has_secrets = prepared.is_some_and(|prepared| !prepared.secrets().is_empty());
+        let secrets = match &self.mask {
+            Some(mask) => Secrets::Known(mask),
+            None if has_secrets => Secrets::Unknown,
+            None => Secrets::None,
+        };
+        Cleaner { secrets, redactor: prepared.and_then(|prepared| prepared.redactor()) }
     }
 
     /// A result that is not as promised still goes through; the record says so.

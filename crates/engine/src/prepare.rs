@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
+use haft_core::call::{CallInfo, Validation};
 use haft_core::nearest::nearest;
-use haft_core::schema::any_arguments;
+use haft_core::schema::{Admitted, any_arguments};
 use haft_core::{
-    CallError, Effect, Kind, KindName, Message, Prepared, ToolName, ToolSchema, ToolSpec, Violation,
+    CallContext, CallError, CallId, Caller, CurlCommand, Effect, Kind, KindName, Message, Prepared, ToolName,
+    ToolSchema, ToolSpec, Violation,
 };
 use serde_json::Value;
 
@@ -141,6 +144,36 @@ impl PreparedTool {
     /// The arguments' schema as models see it.
     pub fn input_schema(&self) -> &Value {
         self.input.document()
+    }
+
+    /// A call with these arguments as a cURL command; nothing for kinds whose calls are no requests.
+    pub fn as_curl(
+        &self,
+        caller: &Caller,
+        call_id: &CallId,
+        arguments: Value,
+    ) -> Result<Option<CurlCommand>, CallError> {
+        let admitted = if self.prepared.takes_defaults() {
+            self.input.admit(arguments, None, Validation::Gentle)
+        } else {
+            self.input.admit_without_defaults(arguments, None, Validation::Gentle)
+        };
+        let Admitted { arguments, .. } = admitted.map_err(|refused| refused.error)?;
+        let context = CallContext::new(CallInfo {
+            call_id: call_id.clone(),
+            tool: self.spec.name.clone(),
+            space: caller.space,
+            user: caller.user,
+            agent: None,
+            conversation: None,
+            locale: caller.locale,
+            deadline: Instant::now(),
+            secrets: Arc::default(),
+            artifacts: None,
+            progress: None,
+            place: None,
+        });
+        self.prepared.as_curl(&arguments, &context)
     }
 
     /// What in the definition's config only an admin may save, and why.

@@ -51,6 +51,23 @@ pub(crate) async fn reveal(
     Ok(Arc::new(Secrets::new(found, mask)))
 }
 
+/// What takes a tool's secrets out of the record of a call that did not get as far as using them; nothing
+/// when nobody can tell them now.
+pub(crate) async fn mask_for_record(
+    source: Option<&dyn SecretSource>,
+    entry: &Entry,
+    caller: &Caller,
+) -> Option<Arc<Mask>> {
+    let mut found = Vec::new();
+    for secret in entry.prepared.secrets() {
+        let Some(source) = source else { continue };
+        // One that is not set is in no argument either.
+        let value = source.reveal(caller.space, caller.user, secret).await.ok()?;
+        found.extend(value.map(|value| (secret.clone(), value)));
+    }
+    Some(mask(entry, &found))
+}
+
 /// Secrets seldom change: the mask of the last call serves the next.
 fn mask(entry: &Entry, secrets: &[(SecretRef, SecretString)]) -> Arc<Mask> {
     let values = || secrets.iter().map(|(_, value)| value);

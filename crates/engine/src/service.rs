@@ -1,6 +1,7 @@
 //! The engine's face: register tools, look at them, call them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::call::{ProgressSink, RunMode};
 use haft_core::schema::Admitted;
@@ -10,7 +11,7 @@ use haft_core::{
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -25,9 +26,12 @@ use crate::execute::{execute, preview};
 use crate::flight::{Flight, HEAVY};
 use crate::prepare::{Kinds, PreparedTool};
 use crate::record::{RecordQueue, Recorder};
-use crate::secrets::SecretSource;
+use crate::secrets::{SecretSource, mask_for_record};
 use crate::source::Loader;
 use crate::tool::Tool;
+
+/// So long a call that is over waits for secrets that its record may not hold.
+const LOOK_UP: Duration = Duration::from_secs(1);
 
 /// Tools, and the one way to call them. Cheap to clone; clones share everything.
 #[derive(Clone)]
@@ -187,6 +191,12 @@ impl ToolService {
                 Err(error)
             }
         };
+        // Refused, or answered from the cache: what it was given may hold a secret all the same.
+        if let Some(entry) = flight.unmasked().cloned() {
+            let looking = mask_for_record(self.0.secrets.as_deref(), &entry, caller);
+            let mask = timeout(LOOK_UP, Box::pin(looking)).await;
+            flight.masked_by(mask.ok().flatten());
+        }
         Ok(flight.land(outcome))
     }
 

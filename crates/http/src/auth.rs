@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use haft_core::mask::MASKED;
 use haft_core::text::Text;
 use haft_core::{Message, SecretRef, Violation};
 use http::header::AUTHORIZATION;
@@ -115,7 +116,7 @@ impl Auth {
                 }
             }
             Self::Header { name, value } => {
-                if filling.shows_names() && value.plain().is_some() {
+                if filling.is_seen() && value.plain().is_some() {
                     headers.insert(name, masked(name));
                 } else if let Some(mut value) = headers::fill(name, value, filling) {
                     value.set_sensitive(true);
@@ -134,8 +135,10 @@ impl Auth {
                 }
             }
             Self::Query { name, value } => {
-                if filling.shows_names() {
-                    let shown = value.plain().map_or_else(|| filling.text(value), |_| "***".to_owned());
+                if filling.is_seen() && value.plain().is_some() {
+                    pairs.push_written(encode(name), Some(MASKED.to_owned()));
+                } else if filling.shows_names() {
+                    let shown = filling.text(value);
                     pairs.push_written(encode(name), Some(shown));
                 } else {
                     let filled = filling.text(value);

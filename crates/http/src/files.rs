@@ -50,7 +50,7 @@ pub(crate) fn may_stand_in(kind: BodyType) -> bool {
 }
 
 /// Texts that stand where a file may, and look as if they named one.
-fn named(body: &Value, kind: BodyType) -> Vec<&str> {
+pub(crate) fn named(body: &Value, kind: BodyType) -> Vec<&str> {
     let values: Vec<&Value> = match kind {
         BodyType::Binary => vec![body],
         BodyType::Multipart => {

@@ -7,6 +7,8 @@ use haft_core::{CallContext, CallError, Message, SecretRef, Violation};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
+use crate::markers::Markers;
+
 haft_core::templates! {
     NEEDED_IN_PATH = "http.neededInPath",
         "is required: the path of the URL holds it",
@@ -29,22 +31,41 @@ haft_core::templates! {
 pub(crate) struct Filling<'a> {
     arguments: &'a Value,
     context: &'a CallContext,
-    /// A dry run shows names where a call sends values.
-    shows_names: bool,
+    secrets: InPlaceOfSecrets<'a>,
     violations: Vec<Violation>,
+}
+
+/// What stands where a secret belongs.
+#[derive(Clone, Copy)]
+enum InPlaceOfSecrets<'a> {
+    /// Their values, in a call.
+    Values,
+    /// Their names, in a dry run.
+    Names,
+    /// What is found again, in a command.
+    Markers(&'a Markers),
 }
 
 impl<'a> Filling<'a> {
     pub(crate) fn to_send(arguments: &'a Value, context: &'a CallContext) -> Self {
-        Self { arguments, context, shows_names: false, violations: Vec::new() }
+        Self { arguments, context, secrets: InPlaceOfSecrets::Values, violations: Vec::new() }
     }
 
     pub(crate) fn to_show(arguments: &'a Value, context: &'a CallContext) -> Self {
-        Self { arguments, context, shows_names: true, violations: Vec::new() }
+        Self { arguments, context, secrets: InPlaceOfSecrets::Names, violations: Vec::new() }
+    }
+
+    pub(crate) fn to_copy(arguments: &'a Value, context: &'a CallContext, markers: &'a Markers) -> Self {
+        Self { arguments, context, secrets: InPlaceOfSecrets::Markers(markers), violations: Vec::new() }
     }
 
     pub(crate) fn shows_names(&self) -> bool {
-        self.shows_names
+        matches!(self.secrets, InPlaceOfSecrets::Names)
+    }
+
+    /// Somebody will see it: a credential that is written out must not stand in it.
+    pub(crate) fn is_seen(&self) -> bool {
+        !matches!(self.secrets, InPlaceOfSecrets::Values)
     }
 
     pub(crate) fn arguments(&self) -> &'a Value {
@@ -79,14 +100,17 @@ impl<'a> Filling<'a> {
         Cow::Borrowed("")
     }
 
-    /// The value of a secret, or its name in a dry run.
+    /// The value of a secret, or what stands for it.
     pub(crate) fn secret(&self, secret: &SecretRef) -> String {
-        if self.shows_names {
-            return secret.to_string();
+        match self.secrets {
+            InPlaceOfSecrets::Names => secret.to_string(),
+            InPlaceOfSecrets::Markers(markers) => markers.marker(secret),
+            // The engine has revealed every secret the tool named, or not begun the call.
+            InPlaceOfSecrets::Values => {
+                let value = self.context.secret(secret);
+                value.map(|value| value.expose_secret().trim().to_owned()).unwrap_or_default()
+            }
         }
-        // The engine has revealed every secret the tool named, or not begun the call.
-        let value = self.context.secret(secret).map(|value| value.expose_secret().trim().to_owned());
-        value.unwrap_or_default()
     }
 
     /// A text with everything filled in as it is.

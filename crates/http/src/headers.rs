@@ -84,6 +84,11 @@ impl Headers {
         self.0.iter().any(|known| known.name == *name)
     }
 
+    /// Whether a header is written out as a whole.
+    pub(crate) fn is_fixed(&self, name: &HeaderName) -> bool {
+        self.0.iter().any(|known| known.name == *name && known.fixed.is_some())
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&HeaderName, &Text)> {
         self.0.iter().map(|header| (&header.name, &header.text))
     }

@@ -7,6 +7,8 @@ mod auth;
 mod body;
 mod config;
 mod cookies;
+mod curl;
+mod curl_body;
 mod files;
 mod fill;
 mod generic;
@@ -15,6 +17,7 @@ pub mod import;
 mod json;
 mod kind;
 mod lift;
+mod markers;
 mod multipart;
 mod oauth;
 mod query;
@@ -35,6 +38,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         body::TEMPLATES,
         config::TEMPLATES,
         cookies::TEMPLATES,
+        curl::TEMPLATES,
         fill::TEMPLATES,
         generic::TEMPLATES,
         kind::TEMPLATES,

@@ -103,7 +103,7 @@ fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn is_media_type(text: &str) -> bool {
+pub(crate) fn is_media_type(text: &str) -> bool {
     text.contains('/') && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
 }
 

@@ -130,6 +130,11 @@ impl ClientCredentials {
         Ok(Self { policy, request, client_id, client_secret, scope, tokens: Mutex::default() })
     }
 
+    /// Where tokens come from.
+    pub(crate) fn token_url(&self) -> Url {
+        self.request.url()
+    }
+
     /// The token to use now.
     pub(crate) async fn token(
         &self,

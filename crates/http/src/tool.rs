@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use haft_core::mask::{MASKED, Mask};
+use haft_core::redact::Redactor;
 use haft_core::{
-    Arguments, BoxFuture, BreakerKey, CallContext, CallError, Effect, ErrorKind, Prepared, SecretRef,
-    ToolOutput, Violation,
+    Arguments, BoxFuture, BreakerKey, CallContext, CallError, CurlCommand, Effect, ErrorKind, Prepared,
+    SecretRef, ToolOutput, Violation,
 };
 use haft_egress::{Answer, Destination, Egress, Limits, Policy, ToolPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -170,6 +171,18 @@ impl Prepared for HttpTool {
         Ok(Some(shown))
     }
 
+    fn as_curl(
+        &self,
+        arguments: &Arguments,
+        context: &CallContext,
+    ) -> Result<Option<CurlCommand>, CallError> {
+        self.curl(arguments, context).map(Some)
+    }
+
+    fn redactor(&self) -> Option<&Redactor> {
+        Some(&self.shape.redact).filter(|redactor| !redactor.is_empty())
+    }
+
     fn run<'a>(
         &'a self,
         arguments: &'a Arguments,
@@ -189,7 +202,12 @@ fn shown(name: &HeaderName, text: String) -> String {
     if !is_credential(name.as_str()) || text.contains(haft_core::secret::SCHEME) {
         return text;
     }
-    match after_scheme(&text) {
+    hidden(&text)
+}
+
+/// A credential that nobody may see, behind its scheme.
+pub(crate) fn hidden(credential: &str) -> String {
+    match after_scheme(credential) {
         Some((scheme, _)) => format!("{scheme} {MASKED}"),
         None => MASKED.to_owned(),
     }

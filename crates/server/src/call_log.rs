@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use haft_core::mask::MASKED;
 use haft_core::{BoxFuture, CallError, ErrorKind, Locale};
 use haft_engine::{CallRecord, CallSink, Excerpt, SinkError};
 use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LoggedCall, Retention};
@@ -95,8 +94,7 @@ impl CallSink for LoggedCalls {
 fn logged(record: &CallRecord) -> LoggedCall {
     let (arguments, result) = (&record.arguments, record.outcome.as_ref().ok());
     // Nothing at all is on record of arguments that never came as far as the tool.
-    let replayable =
-        !arguments.text().is_empty() && !arguments.is_cut() && !arguments.text().contains(MASKED);
+    let replayable = !arguments.text().is_empty() && !arguments.is_cut() && !arguments.is_masked();
     let warnings: Vec<Value> = record
         .warnings
         .iter()

@@ -64,6 +64,17 @@ async fn a_kept_answer_is_reused_for_equal_arguments_in_the_same_space() {
 }
 
 #[tokio::test]
+async fn who_wants_a_fresh_answer_gets_one_and_leaves_it_for_others() {
+    let tools = builder().cache().build();
+    tools.register(mock(json!([{"data": 1}, {"data": 2}])).cache_seconds(60)).expect("registered");
+    assert_eq!(call(&tools, json!({})).await.data(), Some(&json!(1)));
+    let fresh = call_with(&tools, json!({}), CallOptions::default().fresh()).await;
+    assert_eq!((fresh.data(), fresh.cached), (Some(&json!(2)), false));
+    let kept = call(&tools, json!({})).await;
+    assert_eq!((kept.data(), kept.cached), (Some(&json!(2)), true));
+}
+
+#[tokio::test]
 async fn only_successful_reads_are_kept_and_only_when_the_cache_is_on() {
     let (tool, runs) = counting(Effect::Read);
     let tools = builder().cache().build();

@@ -6,6 +6,7 @@ mod edges;
 mod encode;
 mod lifted;
 mod mistakes;
+mod records;
 mod watch;
 
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Place, Reply, Seen, Upstream};
+use haft_testkit::{Client, HaftProcess, Place, Reply, Seen, Upstream, eventually};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -23,6 +24,9 @@ use self::encode::{base64, percent};
 use self::watch::Watch;
 use crate::artifacts::upload;
 use crate::survival::{Settings, python};
+
+/// A call that is on record, by the id that it was given.
+const CALL: &str = "canary-call";
 
 /// Nothing that is read takes longer; a stream, which never ends, is looked at when the server has stopped.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -215,6 +219,10 @@ impl Scene {
         let agent = json!({"name": "reader", "toolIds": self.tools, "config": {"provider": "models"}});
         let made = self.post("/api/agents", &agent).await;
         assert_eq!(made.status, 201, "{}", made.body);
+        let call = json!({"options": {"callId": CALL}});
+        assert_eq!(self.post("/api/tools/header_0/execute", &call).await.status, 200);
+        let path = format!("/api/tool-calls/{CALL}");
+        eventually("a call is on record", async || self.api.get(&path).await.status == 200).await;
     }
 
     async fn import_and_search(&self) {
@@ -343,6 +351,8 @@ impl Scene {
             vec!["models"]
         } else if path.starts_with("/api/alerts/") {
             vec![self.alert.as_str()]
+        } else if path.starts_with("/api/tool-calls/") {
+            vec![CALL]
         } else if path.starts_with("/api/spaces/") {
             vec![space]
         } else if path.starts_with("/api/artifacts/") {
@@ -368,6 +378,10 @@ impl Scene {
             {
                 assert!(tables.contains(&format!("INSERT INTO public.{table} ")), "no rows of {table}");
             }
+            // Rows of calls are in a table for each day.
+            for table in ["tool_call_log", "tool_call_bodies"] {
+                assert!(tables.contains(&format!("INSERT INTO public.{table}")), "no rows of {table}");
+            }
             return self.watch.look("the dump of the database", &tables);
         }
         let backup = std::env::temp_dir().join(format!("haft-canary-{}.db", std::process::id()));
@@ -379,7 +393,7 @@ impl Scene {
             let _ = std::fs::remove_file(backup);
         }
         let kept = files(&self.place.directory);
-        for name in ["haft.db", "haft.db-wal"] {
+        for name in ["haft.db", "haft.db-wal", "calls.db", "calls.db-wal"] {
             assert!(
                 kept.iter().any(|(known, bytes)| known == name && !bytes.is_empty()),
                 "{name} is not there"

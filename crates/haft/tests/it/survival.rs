@@ -1,5 +1,6 @@
 //! What survives: `kill -9` while writing, a second server on one directory, a newer schema. More has files below.
 
+mod calls;
 mod cluster;
 mod database;
 mod full;

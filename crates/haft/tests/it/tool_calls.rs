@@ -23,7 +23,7 @@ pub(crate) async fn execute(api: &Client, tool: &str, arguments: Value) -> Reply
 }
 
 /// The calls on record, once there are so many; rows are written a moment after the answer.
-async fn on_record(api: &Client, query: &str, count: usize) -> Vec<Value> {
+pub(crate) async fn on_record(api: &Client, query: &str, count: usize) -> Vec<Value> {
     for _ in 0..250 {
         let reply = api.get(&format!("/api/tool-calls?limit=200{query}")).await;
         assert_eq!(reply.status, 200, "{query}: {}", reply.body);
@@ -37,7 +37,8 @@ async fn on_record(api: &Client, query: &str, count: usize) -> Vec<Value> {
     panic!("{query}: never {count} calls on record");
 }
 
-async fn read(api: &Client, reply: &Reply) -> Value {
+/// The row of a call, once it is there.
+pub(crate) async fn read(api: &Client, reply: &Reply) -> Value {
     let id = reply.data()["callId"].as_str().expect("a call id").to_owned();
     for _ in 0..250 {
         let read = api.get(&format!("/api/tool-calls/{id}")).await;
@@ -71,7 +72,7 @@ async fn each_outcome_leaves_one_row() {
             "toolVersion": 1, "toolName": "calculator", "agentId": null, "conversationId": null,
             "userId": me.data()["user"]["id"], "source": "api", "status": "success", "error": null,
             "attempts": 1, "cached": false, "coerced": [], "warnings": [], "replayOf": null,
-            "argumentsCut": false, "resultCut": false, "replayable": true,
+            "argumentsCut": false, "resultCut": false, "replayable": true, "notReplayable": null,
             "arguments": {"expression": "6 * 7"}, "result": worked.data()["data"],
         })
     );
@@ -248,8 +249,8 @@ async fn a_call_is_made_again_with_what_it_was_given() {
     let long = execute(&api, "parrot", json!({"text": "x".repeat(20_000)})).await;
     let row = read(&api, &long).await;
     assert_eq!(
-        (&row["argumentsCut"], &row["resultCut"], &row["replayable"]),
-        (&json!(true), &json!(true), &json!(false))
+        (&row["argumentsCut"], &row["resultCut"], &row["replayable"], &row["notReplayable"]),
+        (&json!(true), &json!(true), &json!(false), &json!("cut"))
     );
     for body in ["arguments", "result"] {
         assert_eq!(row[body].as_str().map(str::len), Some(16 << 10), "{body}");
@@ -284,7 +285,7 @@ async fn secrets_are_masked_on_record_and_not_sent_again() {
     assert_eq!(reply.status, 200, "{}", reply.body);
     let row = read(&api, &reply).await;
     assert!(!row.to_string().contains(value), "{row}");
-    assert_eq!((&row["arguments"], &row["replayable"]), (&json!({"q": "***"}), &json!(false)), "{row}");
+    assert_eq!((&row["arguments"], &row["notReplayable"]), (&json!({"q": "***"}), &json!("masked")), "{row}");
     assert_eq!(row["result"]["key"], "***");
     assert!(!api.get("/api/tool-calls").await.body.to_string().contains(value));
     let replay = format!("/api/tool-calls/{}/replay", row["callId"].as_str().expect("an id"));

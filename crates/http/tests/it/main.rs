@@ -4,6 +4,7 @@
 mod auth;
 mod bodies;
 mod closed_ways;
+mod copy_as_curl;
 mod dry_runs;
 mod generic;
 mod headers;

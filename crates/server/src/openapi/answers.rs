@@ -173,7 +173,8 @@ fn kinds(route: &Route) -> Vec<ErrorKind> {
     if route.needs != Needs::Nothing {
         kinds.push(ErrorKind::NotFound);
     }
-    if route.method != Method::GET {
+    // What is not on record whole cannot be copied, either.
+    if route.method != Method::GET || route.path.ends_with("/curl") {
         kinds.push(ErrorKind::Conflict);
     }
     // The one route besides calls that fetches something from elsewhere.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
-use haft_core::agent::AgentBinding;
-use haft_core::call::{RunMode, Validation};
+use haft_core::agent::{Agent, AgentBinding};
+use haft_core::call::{Freshness, RunMode, Validation};
 use haft_core::error::ROOT;
 use haft_core::tool::input::camel_keys;
 use haft_core::{
@@ -112,6 +112,16 @@ async fn binding(
         let message = Message::new(&NO_SUCH_AGENT).with("name", agent);
         return Err(CallError::new(ErrorKind::NotFound, message).detail("what", "agent"));
     };
+    bound(state, caller, &agent, tool).await
+}
+
+/// The same for an agent that is known to be there.
+pub(crate) async fn bound(
+    state: &AppState,
+    caller: &Caller,
+    agent: &Agent,
+    tool: &str,
+) -> Result<Option<Arc<Binding>>, CallError> {
     let Some(tool) = state.tools_of(caller).await?.get(tool) else { return Ok(None) };
     let bound = agent.spec.bindings.iter().find(|binding| binding.tool_id == tool.id);
     let binding = bound.map(AgentBinding::to_binding).transpose();
@@ -129,6 +139,7 @@ impl Options {
             retries: self.retries,
             retry_delay: self.retry_delay.map(Duration::from_millis),
             validation: if self.strict { Validation::Strict } else { Validation::Gentle },
+            freshness: Freshness::Kept,
             run: if self.dry_run { RunMode::Dry } else { RunMode::Real },
             call_id: self.call_id,
             agent: self.agent_id,

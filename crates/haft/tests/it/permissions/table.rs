@@ -168,6 +168,7 @@ fn of_tools() -> Vec<Row> {
         row("POST /api/tools/{id}/approve", Edit, [Case { works: 409, ..version() }]),
         row("POST /api/tools/{id}/execute", Call, [Case::new(200).body(json!({"arguments": {}}))]),
         row("GET /api/tool-calls/{id}", Read, [Case::new(200)]),
+        get("GET /api/tool-calls/{id}/curl", Read),
         row("POST /api/tool-calls/{id}/replay", Call, [Case::new(200).body(json!({}))]),
         row("GET /api/stats", Read, ["", "?tool=zeppelin_tool", "?agent=zeppelin_agent"].map(asked)),
         get("GET /api/events", Read),

@@ -26,11 +26,11 @@ connection.execute('ROLLBACK')
 ";
 
 /// Holds the lock until it is dropped.
-struct Holder(Child);
+pub(super) struct Holder(Child);
 
 impl Holder {
     /// None where nobody can hold it, which is said.
-    fn of(database: &Path) -> Option<Self> {
+    pub(super) fn of(database: &Path) -> Option<Self> {
         let mut command = Command::new("python3");
         command.args(["-c", SCRIPT]).arg(database).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = match command.spawn() {

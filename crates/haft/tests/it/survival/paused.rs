@@ -67,15 +67,15 @@ async fn write(api: Client, writer: usize) {
     }
 }
 
-/// Keeps all changes waiting until it is dropped.
-struct Holder(Child);
+/// Holds what a statement locks until it is dropped.
+pub(super) struct Holder(Child);
 
 impl Holder {
-    fn of(url: &str) -> Self {
+    pub(super) fn of(url: &str, statement: &str) -> Self {
         let mut command = Command::new("psql");
         command.args(["-q", "-X", url]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("psql runs");
-        let statements = "BEGIN;\nUPDATE revision SET value = value WHERE id = 1;\n\\echo locked\n";
+        let statements = format!("BEGIN;\n{statement};\n\\echo locked\n");
         child.stdin.as_mut().expect("a pipe").write_all(statements.as_bytes()).expect("written");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
@@ -96,7 +96,8 @@ async fn writers_in_a_queue_shut_nobody_else_out() {
     let Some(database) = Database::new() else { return };
     let (_server, api) = Settings::sharing(&database.url()).start().await;
     assert_eq!(api.post("/api/tools", &mock("kept", &json!(1))).await.status, 201);
-    let holder = Holder::of(&database.url());
+    // All changes wait for it.
+    let holder = Holder::of(&database.url(), "UPDATE revision SET value = value WHERE id = 1");
     // More than there are connections.
     let begin = |number: usize| {
         let api = api.clone();

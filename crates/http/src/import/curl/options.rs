@@ -159,9 +159,10 @@ impl Options {
                 Some(encoded) => self.push_data(&encoded, "&"),
                 None => self.refuse(Message::new(&FROM_FILE), shown),
             },
-            "url-query" => match urlencoded(value) {
-                Some(encoded) => self.query.push(encoded),
-                None => self.refuse(Message::new(&FROM_FILE), shown),
+            "url-query" => match (value.strip_prefix('+'), urlencoded(value)) {
+                (Some(written), _) => self.query.push(written.to_owned()),
+                (None, Some(encoded)) => self.query.push(encoded),
+                (None, None) => self.refuse(Message::new(&FROM_FILE), shown),
             },
             "form" => self.form(shown, value),
             "form-string" => match value.split_once('=') {
@@ -242,6 +243,10 @@ impl Options {
             let rest = written.get(at + 1..).unwrap_or_default().trim_start();
             ["type=", "filename=", "headers=", "encoder="].iter().any(|name| rest.starts_with(name))
         };
+        if let Some((content, more)) = quoted(written) {
+            let media = more.split(';').find_map(|part| part.trim().strip_prefix("type="));
+            return self.push_part(name, Content::of_text(&content, media));
+        }
         let end = written.match_indices(';').map(|(at, _)| at).find(starts).unwrap_or(written.len());
         let (content, more) = written.split_at(end);
         let attribute = |name: &str| more.split(';').find_map(|part| part.trim().strip_prefix(name));
@@ -319,6 +324,20 @@ fn takes_value(kind: Option<Known>) -> bool {
     match kind {
         Some(Known::Value | Known::IgnoredValue | Known::NotedValue | Known::RefusedValue) => true,
         Some(Known::Flag | Known::Ignored | Known::Noted | Known::Refused) | None => false,
+    }
+}
+
+/// What stands between the quotes that a field begins with, where a backslash stands before what means
+/// itself, and what stands behind them.
+fn quoted(written: &str) -> Option<(String, &str)> {
+    let mut rest = written.strip_prefix('"')?.chars();
+    let mut content = String::new();
+    loop {
+        match rest.next()? {
+            '"' => return Some((content, rest.as_str())),
+            '\\' if rest.as_str().starts_with(['"', '\\']) => content.extend(rest.next()),
+            other => content.push(other),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! The call log: `GET /api/tool-calls[/{id}]`, `POST /api/tool-calls/{id}/replay`.
+//! The call log: `GET /api/tool-calls[/{id}]`, `GET /api/tool-calls/{id}/curl`, `POST /api/tool-calls/{id}/replay`.
 
+mod curl;
 mod replay;
 mod shown;
 
@@ -56,12 +57,13 @@ pub(crate) fn routes() -> Vec<Route> {
             .needs(Needs::Read)
             .says("One call on record, with what it was given and what it gave")
             .answers(200, "ToolCall"),
+        curl::route(),
         replay::route(),
     ]
 }
 
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, replay::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, curl::TEMPLATES, replay::TEMPLATES].into_iter().flatten().copied()
 }
 
 #[derive(Deserialize)]

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::response::Response;
 use haft_core::error::ROOT;
-use haft_core::mask::MASKED;
 use haft_core::{CallError, CallOptions, Caller, ErrorKind, Message, Violation};
 use haft_engine::CallRequest;
 use haft_store::LoggedCall;
@@ -19,17 +18,21 @@ use crate::envelope;
 use crate::error::Failure;
 use crate::query::Named;
 use crate::request::{Asked, Traced};
+use crate::routes::execute::bound;
 
 haft_core::templates! {
     CUT = "replay.cut",
-        "the arguments of call {call} were too long to be kept whole; send the arguments with the replay",
-        "调用 {call} 的参数过长，未完整保存；请在重放时提供 arguments";
-    MASKED_ARGUMENTS = "replay.masked",
-        "the arguments of call {call} hold a secret that was masked; send the arguments with the replay",
-        "调用 {call} 的参数含有已被遮盖的密钥；请在重放时提供 arguments";
+        "the arguments of call {call} were too long to be kept whole, so nobody can make it again as it was; replay it with arguments of your own",
+        "调用 {call} 的参数过长，未完整保存，无法原样重复；请用自己的 arguments 重放";
+    MASKED = "replay.masked",
+        "the arguments of call {call} hold something that is masked on record, so nobody can make it again as it was; replay it with arguments of your own",
+        "调用 {call} 的参数中有已被遮盖的内容，无法原样重复；请用自己的 arguments 重放";
     NO_ARGUMENTS = "replay.noArguments",
-        "the arguments of call {call} are not on record; send the arguments with the replay",
-        "调用 {call} 的参数没有记录；请在重放时提供 arguments";
+        "the arguments of call {call} are not on record; replay it with arguments of your own",
+        "调用 {call} 的参数没有记录；请用自己的 arguments 重放";
+    OTHER_TOOL = "replay.otherTool",
+        "the tool of call {call} is gone, and the one that is called {name} now is another; call that by itself",
+        "调用 {call} 的工具已不存在，现在名为 {name} 的是另一个工具；请直接调用它";
 }
 
 #[derive(Deserialize)]
@@ -41,7 +44,7 @@ struct Replay {
 pub(super) fn route() -> Route {
     Route::post("/tool-calls/{id}/replay", replay)
         .needs(Needs::Call)
-        .says("Makes a call again that is on record, on the current version of its tool")
+        .says("Makes a call on record again, on the current version of its tool and not from the cache")
         .takes("Replay")
         .answers(200, "ToolExecutionResult")
 }
@@ -62,7 +65,22 @@ async fn replay(
         None => logged_arguments(&call)?,
     };
     let tool = tool_of(&state, &caller, &call).await?;
-    let options = CallOptions { trace_parent, ..CallOptions::default().replay_of(call.row.call_id) };
+    let agent = match call.row.agent {
+        Some(agent) => state.store.get_agent(caller.space, &agent.to_string()).await?,
+        None => None,
+    };
+    // An agent that is gone has no say any more, and is named all the same.
+    let binding = match &agent {
+        Some(agent) => bound(&state, &caller, agent, &tool).await?,
+        None => None,
+    };
+    let options = CallOptions {
+        agent: call.row.agent,
+        conversation: call.row.conversation,
+        trace_parent,
+        binding,
+        ..CallOptions::default().fresh().replay_of(call.row.call_id)
+    };
     let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
     Ok(envelope::outcome(&result, &asked))
 }
@@ -72,15 +90,15 @@ fn unreadable(error: serde_json::Error) -> CallError {
 }
 
 /// What the call was given, unless something of it is gone.
-fn logged_arguments(call: &LoggedCall) -> Result<Value, CallError> {
+pub(super) fn logged_arguments(call: &LoggedCall) -> Result<Value, CallError> {
     let LoggedCall { row, bodies } = call;
     let gone =
         |template| CallError::new(ErrorKind::Conflict, Message::new(template).with("call", &row.call_id));
     if row.arguments_cut {
         return Err(gone(&CUT));
     }
-    if bodies.arguments.contains(MASKED) {
-        return Err(gone(&MASKED_ARGUMENTS));
+    if !row.replayable && !bodies.arguments.is_empty() {
+        return Err(gone(&MASKED));
     }
     serde_json::from_str(&bodies.arguments).map_err(|_| gone(&NO_ARGUMENTS))
 }
@@ -88,7 +106,16 @@ fn logged_arguments(call: &LoggedCall) -> Result<Value, CallError> {
 /// The tool by its id, whatever it is called now; by its name when it is gone, so that the answer says which.
 async fn tool_of(state: &AppState, caller: &Caller, call: &LoggedCall) -> Result<String, CallError> {
     let tools = state.tools_of(caller).await?;
-    let id = call.row.tool.as_ref().map(|(id, _)| id.to_string());
-    let known = id.filter(|id| tools.get(id).is_some());
-    Ok(known.unwrap_or_else(|| call.row.tool_name.to_string()))
+    let name = call.row.tool_name.to_string();
+    // Whoever named no tool that was there may mean the one that is there now.
+    let Some((id, _)) = &call.row.tool else { return Ok(name) };
+    let by_id = id.to_string();
+    if tools.get(&by_id).is_some_and(|tool| tool.id == *id) {
+        return Ok(by_id);
+    }
+    if tools.get(&name).is_none() {
+        return Ok(name);
+    }
+    let message = Message::new(&OTHER_TOOL).with("call", &call.row.call_id).with("name", &name);
+    Err(CallError::new(ErrorKind::NotFound, message).detail("what", "tool"))
 }

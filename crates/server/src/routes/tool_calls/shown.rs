@@ -34,6 +34,15 @@ pub(super) struct Shown<'a> {
     arguments_cut: bool,
     result_cut: bool,
     replayable: bool,
+    not_replayable: Option<NotReplayable>,
+}
+
+/// Why a call cannot be made again as it was.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum NotReplayable {
+    Cut,
+    Masked,
 }
 
 #[derive(Serialize)]
@@ -77,6 +86,11 @@ impl<'a> From<&'a CallRow> for Shown<'a> {
             arguments_cut: row.arguments_cut,
             result_cut: row.result_cut,
             replayable: row.replayable,
+            not_replayable: match (row.replayable, row.arguments_cut) {
+                (true, _) => None,
+                (false, true) => Some(NotReplayable::Cut),
+                (false, false) => Some(NotReplayable::Masked),
+            },
         }
     }
 }
