@@ -59,10 +59,10 @@ pub use events::{CallEvent, Stage};
 pub use excerpt::Excerpt;
 pub use haft_core::{
     AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
-    CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CurlCommand, Effect, ErrorKind, Kind,
-    KindName, Locale, Message, Policy, Prepared, Progress, RequestId, Source, SpaceId, Template, ToolConfig,
-    ToolExecutionResult, ToolId, ToolName, ToolOutput, ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId,
-    Violation,
+    CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CurlCommand, Effect, ErrorKind,
+    Kind, KindName, Locale, Message, Policy, Prepared, Progress, RequestId, Source, SpaceId, Template,
+    ToolConfig, ToolExecutionResult, ToolId, ToolName, ToolOutput, ToolSchema, ToolSpec, ToolVersion,
+    TraceParent, UserId, Violation,
 };
 pub use mock::MockKind;
 pub use native::Answer;

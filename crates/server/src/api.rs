@@ -5,11 +5,10 @@
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
-use axum::middleware::from_fn_with_state;
 use axum::routing::{self, MethodRouter};
 
-use crate::app::AppState;
-use crate::auth;
+use crate::app::{App, AppState};
+use crate::door::Door;
 
 /// What a caller needs to come through a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,11 +138,11 @@ impl Route {
     }
 }
 
-/// The router of a table, each route behind its own check.
-pub(crate) fn router(routes: Vec<Route>, state: &AppState) -> Router<AppState> {
+/// The router of a table, each route behind its own door.
+pub(crate) fn router(routes: Vec<Route>, app: &App) -> Router<AppState> {
     routes.into_iter().fold(Router::new(), |router, route| {
-        let answers = state.metrics.answers(route.method.as_str(), &format!("/api{}", route.path));
-        let check = from_fn_with_state((state.clone(), route.needs, answers), auth::check);
-        router.route(route.path, route.handler.layer(check))
+        let path = format!("/api{}", route.path);
+        let answers = app.metrics.answers(route.method.as_str(), &path);
+        router.route(&path, route.handler.layer(Door::new(app, route.needs, answers)))
     })
 }

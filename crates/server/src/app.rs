@@ -1,6 +1,7 @@
 //! The application: what handlers share, and all routes as an index.
 
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,7 @@ use axum::Router;
 use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{any, get};
 use haft_core::SpaceId;
 use haft_core::user::User;
 use haft_egress::{Egress, Networks};
@@ -20,12 +20,13 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::api::{self, Needs, Route};
+use crate::door::Door;
 use crate::events::Listeners;
 use crate::guesses::Guesses;
 use crate::metrics::Metrics;
 use crate::secret_source::StoredSecrets;
 use crate::visitors::{Visitor, Visitors};
-use crate::{alerts, auth, error, feed, openapi, request, routes};
+use crate::{alerts, auth, error, feed, openapi, routes};
 
 /// What an operator may set.
 #[derive(Default)]
@@ -42,9 +43,13 @@ pub struct Settings {
     pub artifact_quota: Option<u64>,
 }
 
-/// A server, put together: what it calls, keeps and may reach.
+/// A server, put together: what it calls, keeps and may reach. Cheap to clone.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Shared>);
+
+/// What handlers share.
+#[derive(Clone)]
+pub struct Shared {
     pub(crate) tools: ToolService,
     pub(crate) store: Store,
     pub(crate) log: CallLog,
@@ -58,7 +63,14 @@ pub struct App {
     pub(crate) document: Arc<openapi::Document>,
 }
 
-/// What handlers share. Cheap to clone.
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
 pub(crate) type AppState = App;
 
 impl App {
@@ -70,7 +82,7 @@ impl App {
         egress: Egress,
         settings: Settings,
     ) -> Self {
-        Self {
+        Self(Arc::new(Shared {
             visitors: Arc::new(Visitors::new(store.clone())),
             guesses: Arc::default(),
             listeners: Arc::default(),
@@ -82,13 +94,13 @@ impl App {
             log,
             secrets,
             egress,
-        }
+        }))
     }
 
     /// The same, showing what was counted elsewhere too.
     #[must_use]
     pub fn showing(mut self, metrics: Arc<Metrics>) -> Self {
-        self.metrics = metrics;
+        Arc::make_mut(&mut self.0).metrics = metrics;
         self
     }
 
@@ -104,26 +116,27 @@ impl App {
 
     /// All routes.
     pub fn router(&self) -> Router {
-        let known = |needs, method: &str, path: &str| {
-            from_fn_with_state((self.clone(), needs, self.metrics.answers(method, path)), auth::check)
-        };
-        let stranger = || known(Needs::Identity, "(any)", "(none)");
+        let door = |needs, method, path| Door::new(self, needs, self.metrics.answers(method, path));
         // Who is not known does not learn what there is.
+        let stranger = || door(Needs::Identity, "(any)", "(none)");
+        let nothing = || any(error::no_such_route).layer(stranger());
         let api = api::router(routes(), self)
             .method_not_allowed_fallback(error::method_not_allowed.layer(stranger()))
-            .fallback(error::no_such_route.layer(stranger()));
-        let metrics = get(routes::metrics::metrics).layer(known(Needs::OperatorRead, "GET", "/metrics"));
-        Router::new()
-            .nest("/api", api)
+            .route("/api", nothing())
+            .route("/api/", nothing())
+            .route("/api/{*rest}", nothing());
+        let metrics = get(routes::metrics::metrics).layer(door(Needs::OperatorRead, "GET", "/metrics"));
+        let open = Router::new()
             .merge(routes::welcome::router())
             .route("/healthz", get(routes::health::healthz))
             .route("/readyz", get(routes::health::readyz))
-            .route("/metrics", metrics)
             .method_not_allowed_fallback(error::method_not_allowed)
             .fallback(error::no_such_route)
-            .layer(from_fn_with_state(self.clone(), crate::origin::allow))
-            .layer(axum::middleware::from_fn(request::give_id))
-            .with_state(self.clone())
+            .layer(Door::open(self));
+        let metrics = Router::new()
+            .route("/metrics", metrics)
+            .method_not_allowed_fallback(error::method_not_allowed.layer(Door::open(self)));
+        open.merge(api).merge(metrics).with_state(self.clone())
     }
 
     /// Follows changes that others make after a revision, until told to stop. Whoever serves asks for the

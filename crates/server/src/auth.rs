@@ -4,19 +4,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use haft_core::{CallError, Caller, ErrorKind, Message, RequestId, Source, SpaceId};
+use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
 
 use crate::api::Needs;
-use crate::app::AppState;
+use crate::app::{App, AppState};
 use crate::artifact_source::SIGNATURE;
+use crate::door::Entered;
 use crate::error::Failure;
-use crate::metrics::Answers;
-use crate::request::locale;
 use crate::visitors::Visitor;
 
 haft_core::templates! {
@@ -49,41 +46,37 @@ pub(crate) const SPACE: HeaderName = HeaderName::from_static("haft-space");
 /// Haft's own command line says so, that the log can tell its calls from others.
 pub const SOURCE: HeaderName = HeaderName::from_static("haft-source");
 
-/// Lets a request through to one route if it may, notes who it is, and counts the answer.
-pub(crate) async fn check(
-    State((state, needs, answers)): State<(AppState, Needs, Arc<Answers>)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let response = pass(&state, needs, request, next).await;
-    answers.count(response.status());
-    response
+/// Who comes with a token that is remembered, or whom nobody has to know. Nothing where it has to be looked up.
+pub(crate) fn known_at_once(
+    app: &App,
+    needs: Needs,
+    headers: &HeaderMap,
+) -> Option<Result<Option<Arc<Visitor>>, CallError>> {
+    if needs == Needs::Nothing {
+        return Some(Ok(None));
+    }
+    match app.visitors.known_token(bearer(headers)?) {
+        Ok(visitor) => visitor.map(|visitor| allowed(visitor, needs).map(Some)),
+        Err(error) => Some(Err(error)),
+    }
 }
 
-async fn pass(state: &AppState, needs: Needs, request: Request, next: Next) -> Response {
-    if needs == Needs::Nothing {
-        return next.run(request).await;
-    }
-    let (mut parts, body) = request.into_parts();
-    match let_in(state, needs, &parts).await {
-        Ok(visitor) => {
-            let request = parts.extensions.get::<RequestId>().cloned();
-            parts.extensions.insert(Caller {
-                space: visitor.space,
-                user: Some(visitor.user.id),
-                source: source(&parts.headers),
-                locale: locale(&parts.headers),
-                request,
-            });
-            parts.extensions.insert(visitor);
-            next.run(Request::from_parts(parts, body)).await
-        }
+/// Who comes, if it has what the route needs; nobody, where a link may stand for it.
+pub(crate) async fn let_in(
+    app: &App,
+    needs: Needs,
+    parts: &Parts,
+) -> Result<Option<Arc<Visitor>>, CallError> {
+    match identify(app, parts).await {
+        Ok(visitor) => allowed(visitor, needs).map(Some),
         // The route itself looks at the link, and at nothing else of who is not known.
-        Err(error) if is_link(needs, &parts) && error.kind() == ErrorKind::Unauthorized => {
-            next.run(Request::from_parts(parts, body)).await
-        }
-        Err(error) => Failure::from(error).into_response(),
+        Err(error) if error.kind() == ErrorKind::Unauthorized && is_link(needs, parts) => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+fn allowed(visitor: Arc<Visitor>, needs: Needs) -> Result<Arc<Visitor>, CallError> {
+    if visitor.may(needs) { Ok(visitor) } else { Err(too_little(needs)) }
 }
 
 /// Whether a request comes with a signature, to a route that takes one.
@@ -91,14 +84,6 @@ fn is_link(needs: Needs, parts: &Parts) -> bool {
     let query = parts.uri.query().unwrap_or_default();
     needs == Needs::ReadOrLink
         && url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == SIGNATURE)
-}
-
-async fn let_in(state: &AppState, needs: Needs, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
-    let visitor = identify(state, parts).await?;
-    if !visitor.may(needs) {
-        return Err(too_little(needs));
-    }
-    Ok(visitor)
 }
 
 /// The answer to who is known but may not.
@@ -111,7 +96,7 @@ pub(crate) fn foreign_origin() -> CallError {
     CallError::new(ErrorKind::Permission, Message::new(&FOREIGN_ORIGIN))
 }
 
-async fn identify(state: &AppState, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
+async fn identify(state: &App, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
     let unauthorized = |template| CallError::new(ErrorKind::Unauthorized, Message::new(template));
     if let Some(token) = bearer(&parts.headers) {
         if let Some(visitor) = state.visitors.known_token(token)? {
@@ -176,7 +161,7 @@ impl<S: Sync> FromRequestParts<S> for MaybeWho {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self(parts.extensions.get::<Arc<Visitor>>().cloned()))
+        Ok(Self(visitor(parts).cloned()))
     }
 }
 
@@ -184,7 +169,16 @@ impl<S: Sync> FromRequestParts<S> for Known {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
-        parts.extensions.get::<Caller>().cloned().map(Self).ok_or_else(not_known)
+        let Some(Entered { asked, visitor: Some(visitor) }) = parts.extensions.get() else {
+            return Err(not_known());
+        };
+        Ok(Self(Caller {
+            space: visitor.space,
+            user: Some(visitor.user.id),
+            source: source(&parts.headers),
+            locale: asked.locale,
+            request: Some(asked.id.clone()),
+        }))
     }
 }
 
@@ -192,8 +186,12 @@ impl<S: Sync> FromRequestParts<S> for Who {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
-        parts.extensions.get::<Arc<Visitor>>().cloned().map(Self).ok_or_else(not_known)
+        visitor(parts).cloned().map(Self).ok_or_else(not_known)
     }
+}
+
+fn visitor(parts: &Parts) -> Option<&Arc<Visitor>> {
+    parts.extensions.get::<Entered>()?.visitor.as_ref()
 }
 
 fn not_known() -> Failure {

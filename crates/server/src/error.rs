@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{OriginalUri, Request};
+use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -156,7 +156,7 @@ pub(crate) async fn method_not_allowed(request: Request) -> Failure {
 
 /// The path as the caller wrote it, before routers took their part of it.
 fn path(parts: &Parts) -> &str {
-    parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path())
+    parts.uri.path()
 }
 
 /// The answer when a handler of ours panicked.

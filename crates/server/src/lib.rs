@@ -8,6 +8,7 @@ mod auth;
 mod body;
 mod call_log;
 mod difference;
+mod door;
 mod envelope;
 mod error;
 mod events;

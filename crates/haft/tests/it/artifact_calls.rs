@@ -112,12 +112,13 @@ async fn http_tools_send_files_of_their_caller() {
     let file = upload(&api, "图 %22a%22.png", "image/png", bytes).await;
     let forms = json!({
         "name": "forms", "description": "Sends.", "url": upstream.url("/form"), "method": "POST",
-        "bodyType": "multipart",
-        "body": {"file": "{{file}}", "note": "{{note}}", "named": {"filename": "n.bin", "content": "{{file}}"}},
+        "config": {"bodyType": "multipart", "body": {
+            "file": "{{file}}", "note": "{{note}}", "named": {"filename": "n.bin", "content": "{{file}}"},
+        }},
     });
     let binary = json!({
         "name": "binary", "description": "Sends.", "url": upstream.url("/bytes"), "method": "PUT",
-        "bodyType": "binary", "body": "{{file}}",
+        "config": {"bodyType": "binary", "body": "{{file}}"},
     });
     let plain = json!({
         "name": "plain", "description": "Sends.", "url": upstream.url("/json"), "method": "POST",

@@ -76,7 +76,7 @@ pub(super) async fn download(
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        let mut response = Response::new(stream(state.store, &file));
+        let mut response = Response::new(stream(state.store.clone(), &file));
         response.headers_mut().extend([
             (header::CONTENT_LENGTH, HeaderValue::from(file.size)),
             (header::CONTENT_TYPE, content_type(&file)),
