@@ -1,5 +1,6 @@
 //! Node, for tests that ask the original of something we imitate.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,10 +9,13 @@ pub fn node_modules(package: &Path, cache: &Path) -> PathBuf {
     let lock = std::fs::read(package.join("package-lock.json")).expect("a lock file");
     let work = cache.join("node").join(package.strip_prefix("/").unwrap_or(package));
     let stamp = work.join("installed.json");
+    std::fs::create_dir_all(&work).expect("a directory");
+    // Tests run side by side, and npm does not.
+    let lock_file = File::create(work.join("installing.lock")).expect("a lock file");
+    lock_file.lock().expect("the lock");
     if std::fs::read(&stamp).is_ok_and(|installed| installed == lock) {
         return work;
     }
-    std::fs::create_dir_all(&work).expect("a directory");
     for file in ["package.json", "package-lock.json"] {
         std::fs::copy(package.join(file), work.join(file)).expect("copied");
     }

@@ -229,7 +229,7 @@ async fn a_command_reads_as_people_write_it() {
         (
             "/items",
             json!({"auth": {"type": "basic", "username": "ada", "password": "secret://me/pass"}}),
-            format!(r#"curl '{origin}/items' -u 'ada:'"$MY_PASS""#),
+            format!(r#"curl '{origin}/items?v=a%27b' -u 'ada:'"$MY_PASS""#),
             0,
         ),
         (
@@ -238,7 +238,7 @@ async fn a_command_reads_as_people_write_it() {
                 "type": "oauth2ClientCredentials", "tokenUrl": "https://id.example/token",
                 "clientId": "c", "clientSecret": "secret://access-token",
             }}),
-            format!(r#"curl '{origin}/items' -H 'Authorization: Bearer '"$ACCESS_TOKEN_2""#),
+            format!(r#"curl '{origin}/items?v=a%27b' -H 'Authorization: Bearer '"$ACCESS_TOKEN_2""#),
             1,
         ),
         (
