@@ -77,19 +77,26 @@ impl CallSink for Recorded {
     }
 }
 
+/// One line for a call that failed. One that worked is on record, and told only to who asks for more.
 fn say(record: &CallRecord) {
-    let outcome =
-        record.outcome.as_ref().err().map_or("success".to_owned(), |error| error.kind().to_string());
-    tracing::info!(
-        call.id = %record.call_id,
-        tool.name = %record.tool_name,
-        space.id = %record.space,
-        user.id = record.user.map(display),
-        agent.id = record.agent.map(display),
-        request.id = record.request.as_ref().map(display),
-        call.outcome = outcome,
-        call.attempts = record.attempts,
-        call.duration_ms = record.duration.as_millis() as u64,
-        "Called tool `{}`: {outcome}", record.tool_name
-    );
+    macro_rules! say {
+        ($level:ident, $outcome:expr) => {
+            tracing::$level!(
+                call.id = %record.call_id,
+                tool.name = %record.tool_name,
+                space.id = %record.space,
+                user.id = record.user.map(display),
+                agent.id = record.agent.map(display),
+                request.id = record.request.as_ref().map(display),
+                call.outcome = $outcome,
+                call.attempts = record.attempts,
+                call.duration_ms = record.duration.as_millis() as u64,
+                "Called tool `{}`: {}", record.tool_name, $outcome
+            )
+        };
+    }
+    match &record.outcome {
+        Ok(_) => say!(debug, "success"),
+        Err(error) => say!(info, error.kind().to_string()),
+    }
 }

@@ -32,6 +32,7 @@ haft_core::templates! {
 
 const DATABASE: &str = "haft.db";
 const LOCK: &str = "haft.lock";
+const PAGE: u32 = 4096;
 const READERS: u32 = 4;
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -45,11 +46,11 @@ pub(crate) struct SqliteDb {
 impl SqliteDb {
     pub(crate) async fn open(directory: &Path) -> Result<Self, CallError> {
         let lock = lock(directory)?;
-        Ok(Self { _lock: Some(lock), ..Self::beside(directory, DATABASE).await? })
+        Ok(Self { _lock: Some(lock), ..Self::beside(directory, DATABASE, PAGE).await? })
     }
 
     /// One file in a directory that the store holds.
-    pub(crate) async fn beside(directory: &Path, file: &str) -> Result<Self, CallError> {
+    pub(crate) async fn beside(directory: &Path, file: &str, page_size: u32) -> Result<Self, CallError> {
         let options = SqliteConnectOptions::new()
             .filename(directory.join(file))
             .foreign_keys(true)
@@ -57,6 +58,7 @@ impl SqliteDb {
         let writing = options
             .clone()
             .create_if_missing(true)
+            .page_size(page_size)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal);
         let pool = |connections| {

@@ -24,7 +24,7 @@ fn line<'a>(lines: &'a [Value], field: &str, value: &str) -> &'a Value {
 async fn every_line_is_json_and_reads_alone() {
     let place = Place::new();
     let log = std::env::temp_dir().join(format!("haft-logs-{}.log", std::process::id()));
-    let settings = Settings::of(&place).with("HAFT_LOG_FORMAT", "json");
+    let settings = Settings::of(&place).with("HAFT_LOG_FORMAT", "json").with("HAFT_LOG", "info,haft=debug");
     let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
     let me = api.get("/api/me").await;
     let calculate = format!("/api/tools/calculator/execute?key={HIDDEN}");

@@ -1,6 +1,6 @@
 //! One bucket of the statistics: whose calls it counts, when they began, and how it stands in the columns.
 
-use haft_core::CallError;
+use haft_core::{CallError, ToolId};
 use uuid::Uuid;
 
 use super::call::uuid;
@@ -63,21 +63,21 @@ impl Key {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Bucket {
     /// The tool that had the name last.
-    pub(super) tool_id: Option<String>,
+    pub(super) tool: Option<ToolId>,
     pub(super) totals: Totals,
 }
 
 impl Bucket {
     /// Adds what was counted before.
     pub(super) fn add_earlier(&mut self, earlier: Self) {
-        self.tool_id = self.tool_id.take().or(earlier.tool_id);
+        self.tool = self.tool.take().or(earlier.tool);
         self.totals.merge(&earlier.totals);
     }
 
     /// Adds what was counted later.
     pub(super) fn add_later(&mut self, later: &Self) {
-        if later.tool_id.is_some() {
-            self.tool_id.clone_from(&later.tool_id);
+        if later.tool.is_some() {
+            self.tool.clone_from(&later.tool);
         }
         self.totals.merge(&later.totals);
     }
@@ -93,11 +93,15 @@ impl Bucket {
     }
 
     pub(super) fn args(&self) -> impl Iterator<Item = Arg> {
-        [Arg::Text(self.tool_id.clone())].into_iter().chain(self.totals.args())
+        [Arg::Text(self.tool.as_ref().map(ToString::to_string))].into_iter().chain(self.totals.args())
     }
 
     /// The bucket at the columns that begin there.
     pub(super) fn read(row: &Row, first: usize) -> Result<Self, CallError> {
-        Ok(Self { tool_id: row.maybe_text(first)?, totals: Totals::read(row, first + 1)? })
+        let tool = match row.maybe_text(first)? {
+            Some(_) => Some(row.tool_id(first)?),
+            None => None,
+        };
+        Ok(Self { tool, totals: Totals::read(row, first + 1)? })
     }
 }

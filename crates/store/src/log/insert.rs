@@ -47,6 +47,7 @@ impl CallLog {
         }
         let mut tx = self.db().begin().await?;
         let mut last = CHAIN.hold(&mut tx).await?;
+        let before = last.seq;
         let names = self.names().new_among(calls);
         for (space, tool, name) in &names {
             let sql = "INSERT INTO tool_call_names (space_id, tool_id, tool_name) VALUES ($1, $2, $3)
@@ -81,6 +82,7 @@ impl CallLog {
         }
         CHAIN.end(&mut tx, last).await?;
         tx.commit().await?;
+        self.pending().add(before, calls);
         self.names().learn(names);
         Ok(())
     }

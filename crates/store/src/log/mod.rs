@@ -35,12 +35,16 @@ pub use self::totals::Totals;
 pub use self::window::Window;
 
 use self::names::Names;
+use self::rollup::Pending;
 use crate::db::{Db, args};
 use crate::postgres::PostgresDb;
 use crate::sqlite::SqliteDb;
 use crate::store::Database;
 
 const FILE: &str = "calls.db";
+
+/// Rows come many at a time, and each page is written twice, with a call to the system for each.
+const PAGE: u32 = 8192;
 
 /// What is on record of calls. Cheap to clone; clones share their connections.
 #[derive(Clone)]
@@ -49,6 +53,7 @@ pub struct CallLog(Arc<Inner>);
 struct Inner {
     db: Db,
     names: Names,
+    pending: Pending,
 }
 
 impl CallLog {
@@ -56,12 +61,12 @@ impl CallLog {
     /// is opened first.
     pub async fn open(database: &Database) -> Result<Self, CallError> {
         let db = match database {
-            Database::Sqlite(directory) => Db::Sqlite(SqliteDb::beside(directory, FILE).await?),
+            Database::Sqlite(directory) => Db::Sqlite(SqliteDb::beside(directory, FILE, PAGE).await?),
             Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
             Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),
         };
         migrate::migrate(&db).await?;
-        let log = Self(Arc::new(Inner { db, names: Names::default() }));
+        let log = Self(Arc::new(Inner { db, names: Names::default(), pending: Pending::default() }));
         if let Db::Postgres(_) = log.db() {
             partitions::make_ahead(log.db(), Timestamp::now()).await?;
         }
@@ -84,5 +89,9 @@ impl CallLog {
 
     fn names(&self) -> &Names {
         &self.0.names
+    }
+
+    fn pending(&self) -> &Pending {
+        &self.0.pending
     }
 }

@@ -3,16 +3,17 @@
 //! Statistics read the counts and never the rows, so that they cost the same however many rows there are, and
 //! outlive them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-use haft_core::CallError;
+use haft_core::{CallError, ToolId};
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::CallLog;
 use super::bucket::{Bucket, Key, Series};
-use super::call::{CallStatus, read_uuid};
+use super::call::{CallRow, CallStatus, LoggedCall, read_uuid};
 use super::insert::{Inserts, by_number, inserts, put};
 use super::span::Span;
 use crate::db::{Arg, Tx, args};
@@ -21,6 +22,9 @@ use crate::row::Row;
 
 /// So many rows are counted at once.
 const STEP: usize = 5000;
+
+/// So many rows may wait, counted, to be rolled up.
+const LONGEST_WAIT: i64 = 200_000;
 
 /// So many buckets are read by one statement.
 const AT_ONCE: usize = 32;
@@ -64,7 +68,11 @@ impl CallLog {
         if head <= rolled {
             return Ok(false);
         }
-        let (to, buckets) = self.count(rolled, head).await?;
+        let (to, minutes) = match self.pending().take(rolled) {
+            Some(counted) => counted,
+            None => self.count(rolled, head).await?,
+        };
+        let buckets = all_spans(&minutes, Timestamp::now().as_microsecond());
         let mut tx = self.db().begin().await?;
         let moved = tx.run(
             "UPDATE tool_call_rolled SET seq = $1 WHERE id = 1 AND seq = $2",
@@ -100,7 +108,7 @@ impl CallLog {
             Some(last) if rows.len() == STEP => last.int(0)?,
             Some(_) | None => head,
         };
-        Ok((to, counted(&rows, Timestamp::now().as_microsecond())))
+        Ok((to, counted(&rows)))
     }
 
     /// Takes away buckets that are too old.
@@ -124,35 +132,90 @@ pub(super) async fn rolled(tx: &mut Tx) -> Result<i64, CallError> {
     row.ok_or_else(|| failure::unreadable("no place up to which rows are counted"))?.int(0)
 }
 
-/// One row, as far as it is counted.
-struct Call {
+/// Rows that this process wrote and counted as it did, so that they need not be read again.
+#[derive(Default)]
+pub(super) struct Pending(Mutex<Option<Counted>>);
+
+struct Counted {
+    /// The places between which all rows are counted, without the first and with the last.
+    after: i64,
+    to: i64,
+    minutes: Buckets,
+}
+
+impl Pending {
+    /// Counts calls that were written in the places behind `after`. Where another process wrote in between,
+    /// what was counted is forgotten, and the rows will be read.
+    pub(super) fn add(&self, after: i64, calls: &[&LoggedCall]) {
+        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = pending.take().filter(|known| known.to == after);
+        let mut counted = known.unwrap_or_else(|| Counted { after, to: after, minutes: Buckets::new() });
+        // Nobody rolls up; then the rows are read by whoever does.
+        if counted.to - counted.after > LONGEST_WAIT {
+            return;
+        }
+        for call in calls {
+            counted.to += 1;
+            add(&mut counted.minutes, &Call::of(&call.row));
+        }
+        *pending = Some(counted);
+    }
+
+    /// All that was counted after a place, and how far it goes.
+    fn take(&self, after: i64) -> Option<(i64, Buckets)> {
+        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        (counted.after == after).then_some((counted.to, counted.minutes))
+    }
+}
+
+/// One call, as far as it is counted.
+struct Call<'a> {
     space: Uuid,
-    tool_name: String,
-    tool_id: Option<String>,
+    tool_name: Cow<'a, str>,
+    tool: Option<Cow<'a, ToolId>>,
     agent: Option<Uuid>,
     status: CallStatus,
-    kind: Option<String>,
+    kind: Option<Cow<'a, str>>,
     is_cached: bool,
     micros: u64,
     started_at: i64,
 }
 
-fn call(row: &Row) -> Result<Call, CallError> {
+impl<'a> Call<'a> {
+    fn of(row: &'a CallRow) -> Self {
+        Self {
+            space: row.space.into(),
+            tool_name: Cow::Borrowed(&*row.tool_name),
+            tool: row.tool.as_ref().map(|(id, _)| Cow::Borrowed(id)),
+            agent: row.agent.map(Uuid::from),
+            status: row.status(),
+            kind: row.error.as_ref().map(|error| error.kind.to_string().into()),
+            is_cached: row.cached,
+            micros: u64::try_from(row.micros()).unwrap_or(0),
+            started_at: row.started_at.as_microsecond(),
+        }
+    }
+}
+
+fn call(row: &Row) -> Result<Call<'static>, CallError> {
     Ok(Call {
         space: read_uuid(row.bytes(1)?)?,
-        tool_name: row.text(2)?,
-        tool_id: row.maybe_text(3)?,
+        tool_name: row.text(2)?.into(),
+        tool: match row.maybe_text(3)? {
+            Some(_) => Some(Cow::Owned(row.tool_id(3)?)),
+            None => None,
+        },
         agent: row.maybe_bytes(4)?.map(read_uuid).transpose()?,
         status: row.word(5)?,
-        kind: row.maybe_text(6)?,
+        kind: row.maybe_text(6)?.map(Cow::Owned),
         is_cached: row.flag(7)?,
         micros: row.number(8)?,
         started_at: row.time(9)?.as_microsecond(),
     })
 }
 
-/// The buckets of some rows, by the time of each call: one that was written late counts when it began.
-fn counted(rows: &[Row], now: i64) -> Buckets {
+/// The minutes of some rows.
+fn counted(rows: &[Row]) -> Buckets {
     let mut minutes = Buckets::new();
     let mut unreadable = 0_u64;
     for row in rows {
@@ -165,8 +228,13 @@ fn counted(rows: &[Row], now: i64) -> Buckets {
     if unreadable > 0 {
         tracing::warn!(rows = unreadable, "Rows of the call log cannot be read and are not counted");
     }
+    minutes
+}
+
+/// The buckets of every span that some minutes belong to, unless they are too old for it.
+fn all_spans(minutes: &Buckets, now: i64) -> Buckets {
     let mut buckets = Buckets::new();
-    for (minute, bucket) in &minutes {
+    for (minute, bucket) in minutes {
         for span in Span::ALL {
             let start = span.start(minute.start);
             if span.keeps(start, now) {
@@ -178,10 +246,10 @@ fn counted(rows: &[Row], now: i64) -> Buckets {
     buckets
 }
 
-/// Counts a call for the space, its tool and its agent.
-fn add(minutes: &mut Buckets, call: &Call) {
+/// Counts a call for the space, its tool and its agent, in the minute at which it began.
+fn add(minutes: &mut Buckets, call: &Call<'_>) {
     // Names that no tool has are made up, by models above all, and there is no end to them.
-    let tool = call.tool_id.as_ref().map_or("", |_| call.tool_name.as_str());
+    let tool = call.tool.as_ref().map_or("", |_| &*call.tool_name);
     let agent = call.agent.map(|agent| agent.to_string());
     let all = [(Series::Space, Some("")), (Series::Tool, Some(tool)), (Series::Agent, agent.as_deref())];
     for (series, name) in all {
@@ -190,8 +258,8 @@ fn add(minutes: &mut Buckets, call: &Call) {
         let key = Key { space: call.space, span, series, start, name: name.to_owned() };
         let bucket = minutes.entry(key).or_default();
         bucket.totals.add(call.status, call.kind.as_deref(), call.is_cached, call.micros);
-        if series == Series::Tool {
-            bucket.tool_id.clone_from(&call.tool_id);
+        if series == Series::Tool && bucket.tool.as_ref() != call.tool.as_deref() {
+            bucket.tool = call.tool.as_deref().cloned();
         }
     }
 }

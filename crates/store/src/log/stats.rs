@@ -280,7 +280,7 @@ impl Stats {
     fn add_tools(&mut self, names: BTreeMap<String, Buckets>) -> Result<(), CallError> {
         for (name, buckets) in names {
             let totals = sum(&buckets);
-            let id = buckets.values().rev().find_map(|bucket| bucket.tool_id.clone());
+            let id = buckets.values().rev().find_map(|bucket| bucket.tool.as_ref().map(ToString::to_string));
             let series = buckets.into_iter().map(|(at, bucket)| step(at, bucket.totals));
             let series = series.collect::<Result<_, CallError>>()?;
             let name = Some(name).filter(|name| !name.is_empty());
