@@ -69,16 +69,31 @@ async fn cancellation(token: Option<&CancellationToken>) {
     }
 }
 
-/// Answers from the cache, or makes the call: alone, or as one flight for all equal calls.
+/// Makes the call, or answers from the cache where the tool has one.
 async fn answer(engine: &Inner, call: &AdmittedCall, flight: &mut Flight<'_>) -> Result<Answered, CallError> {
     let spec = &call.entry.version.spec;
     let times = Times::of(spec, flight.options());
     let ttl = Duration::from_secs(spec.cache_ttl);
     let cached = engine.cache.as_ref().filter(|_| !ttl.is_zero() && call.entry.effect == Effect::Read);
-    let Some(cache) = cached else {
-        let breaker = pass_limits(engine, call, flight)?;
-        return make(engine, call, flight, breaker, times).await.map(|data| (data, false));
-    };
+    match cached {
+        // In a box: most calls need none of the room it takes.
+        Some(cache) => Box::pin(answer_by_cache(engine, call, flight, times, (cache, ttl))).await,
+        None => {
+            let breaker = pass_limits(engine, call, flight)?;
+            make(engine, call, flight, breaker, times).await.map(|data| (data, false))
+        }
+    }
+}
+
+/// Answers from the cache, or makes the call: alone, or as one flight for all equal calls.
+async fn answer_by_cache(
+    engine: &Inner,
+    call: &AdmittedCall,
+    flight: &mut Flight<'_>,
+    times: Times,
+    (cache, ttl): (&AnswerCache, Duration),
+) -> Result<Answered, CallError> {
+    let spec = &call.entry.version.spec;
     let caller = flight.caller();
     let is_own = |secret: &SecretRef| secret.owner == SecretOwner::Caller;
     let prepared = &call.entry.prepared;
