@@ -48,8 +48,8 @@ pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
                         Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
                     let log = CallLog::open(&Database::Memory).await;
                     let log = log.map_err(|error| anyhow::anyhow!("{error}"))?;
-                    App::new(engine(10)?, store, log, secrets, Egress::default(), Settings::default())
-                        .router()
+                    let (egress, metrics) = (Egress::default(), Arc::default());
+                    App::new(engine(10)?, store, log, secrets, egress, metrics, Settings::default()).router()
                 };
                 haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
             }

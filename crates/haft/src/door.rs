@@ -160,7 +160,8 @@ impl Door {
             search: config.search,
         };
         let tools = engine::for_command(parts);
-        let app = App::new(tools, store, log, secrets, egress, haft_server::Settings::default());
+        let (metrics, settings) = (Arc::default(), haft_server::Settings::default());
+        let app = App::new(tools, store, log, secrets, egress, metrics, settings);
         let token = app.let_in(admin.user, admin.space);
         Ok(Self { identity: Identity::Token(token), locale, way: Way::Here(app.router()) })
     }

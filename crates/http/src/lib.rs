@@ -8,7 +8,6 @@ mod body;
 mod config;
 mod cookies;
 mod curl;
-mod curl_body;
 mod files;
 mod fill;
 mod generic;

@@ -24,7 +24,7 @@ use crate::door::Door;
 use crate::events::Listeners;
 use crate::guesses::Guesses;
 use crate::metrics::Metrics;
-use crate::secret_source::StoredSecrets;
+use crate::stored_secrets::StoredSecrets;
 use crate::visitors::{Visitor, Visitors};
 use crate::{alerts, auth, error, feed, openapi, routes};
 
@@ -47,20 +47,19 @@ pub struct Settings {
 #[derive(Clone)]
 pub struct App(Arc<Shared>);
 
-/// What handlers share.
-#[derive(Clone)]
+/// What handlers share. Secrets and metrics are in the hands of others too.
 pub struct Shared {
     pub(crate) tools: ToolService,
     pub(crate) store: Store,
     pub(crate) log: CallLog,
     pub(crate) secrets: Arc<StoredSecrets>,
     pub(crate) egress: Egress,
-    pub(crate) visitors: Arc<Visitors>,
-    pub(crate) guesses: Arc<Guesses>,
-    pub(crate) listeners: Arc<Listeners>,
-    pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) document: Arc<openapi::Document>,
+    pub(crate) settings: Settings,
+    pub(crate) visitors: Visitors,
+    pub(crate) guesses: Guesses,
+    pub(crate) listeners: Listeners,
+    pub(crate) document: openapi::Document,
 }
 
 impl Deref for App {
@@ -74,34 +73,29 @@ impl Deref for App {
 pub(crate) type AppState = App;
 
 impl App {
+    /// `metrics` are shown, and counted into; calls are counted by whoever keeps their records.
     pub fn new(
         tools: ToolService,
         store: Store,
         log: CallLog,
         secrets: Arc<StoredSecrets>,
         egress: Egress,
+        metrics: Arc<Metrics>,
         settings: Settings,
     ) -> Self {
         Self(Arc::new(Shared {
-            visitors: Arc::new(Visitors::new(store.clone())),
-            guesses: Arc::default(),
-            listeners: Arc::default(),
-            settings: settings.into(),
-            metrics: Arc::default(),
-            document: Arc::new(openapi::Document::of(&routes())),
+            visitors: Visitors::new(store.clone()),
+            guesses: Guesses::default(),
+            listeners: Listeners::default(),
+            document: openapi::Document::of(&routes()),
             tools,
             store,
             log,
             secrets,
             egress,
+            metrics,
+            settings,
         }))
-    }
-
-    /// The same, showing what was counted elsewhere too.
-    #[must_use]
-    pub fn showing(mut self, metrics: Arc<Metrics>) -> Self {
-        Arc::make_mut(&mut self.0).metrics = metrics;
-        self
     }
 
     /// A token for this process itself, which is kept nowhere: it acts for a user who runs the installation.
@@ -203,7 +197,8 @@ impl App {
         }
     }
 
-    pub(crate) fn is_https(&self, _headers: &HeaderMap) -> bool {
+    /// Whether people reach us in a way that nobody can listen to.
+    pub(crate) fn is_https(&self) -> bool {
         self.settings.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
     }
 }

@@ -11,9 +11,9 @@ use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
 
 use crate::api::Needs;
 use crate::app::{App, AppState};
-use crate::artifact_source::SIGNATURE;
 use crate::door::Entered;
 use crate::error::Failure;
+use crate::stored_artifacts::SIGNATURE;
 use crate::visitors::Visitor;
 
 haft_core::templates! {

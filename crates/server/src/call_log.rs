@@ -1,4 +1,5 @@
-//! The call log as the engine's sink: records become rows, with their errors in English words.
+//! The call log as the engine's sink: records become rows, with their errors in English words;
+//! and its upkeep, by age, size and count.
 
 use std::time::Duration;
 
@@ -93,8 +94,7 @@ impl CallSink for LoggedCalls {
 
 fn logged(record: &CallRecord) -> LoggedCall {
     let (arguments, result) = (&record.arguments, record.outcome.as_ref().ok());
-    // Nothing at all is on record of arguments that never came as far as the tool.
-    let replayable = !arguments.text().is_empty() && !arguments.is_cut() && !arguments.is_masked();
+    let arguments_cut = is_cut(arguments);
     let warnings: Vec<Value> = record
         .warnings
         .iter()
@@ -118,15 +118,20 @@ fn logged(record: &CallRecord) -> LoggedCall {
         duration: record.duration,
         started_at: record.started_at,
         replay_of: record.replay_of.clone(),
-        arguments_cut: arguments.is_cut(),
+        arguments_cut,
         result_cut: result.is_some_and(Excerpt::is_cut),
-        replayable,
+        replayable: !arguments_cut && !arguments.is_masked(),
     };
     let bodies = CallBodies {
         arguments: arguments.text().to_owned(),
         result: result.map(|result| result.text().to_owned()),
     };
     LoggedCall { row, bodies }
+}
+
+/// Whether something of the arguments is gone. All of them are when the caller left while they were checked.
+fn is_cut(arguments: &Excerpt) -> bool {
+    arguments.is_cut() || arguments.text().is_empty()
 }
 
 fn failure(error: &CallError) -> CallFailure {
@@ -144,7 +149,7 @@ fn storable(text: &str) -> String {
 }
 
 /// The beginning of a text, of so many bytes at most.
-pub(crate) fn cut(text: &str, most: usize) -> &str {
+fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
@@ -185,6 +190,13 @@ mod tests {
         assert_eq!(cut("ab", 4), "ab");
         assert_eq!(cut("", 4), "");
         assert_eq!(storable("a\0b"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn arguments_that_are_not_on_record_are_cut() {
+        assert!(is_cut(&Excerpt::default()));
+        assert!(is_cut(&Excerpt::of(&json!("x".repeat(16 << 10)))));
+        assert!(!is_cut(&Excerpt::of(&Value::Null)));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 mod alerts;
 mod api;
 mod app;
-mod artifact_source;
 mod auth;
 mod body;
 mod call_log;
@@ -23,18 +22,19 @@ mod origin;
 mod query;
 mod request;
 mod routes;
-mod secret_source;
+mod stored_artifacts;
+mod stored_secrets;
 mod stored_tools;
 mod traces;
 mod visitors;
 
 pub use app::{App, Settings};
-pub use artifact_source::StoredArtifacts;
 pub use auth::SOURCE;
 pub use call_log::{LoggedCalls, keep_up};
 pub use listen::serve;
 pub use metrics::Metrics;
-pub use secret_source::StoredSecrets;
+pub use stored_artifacts::StoredArtifacts;
+pub use stored_secrets::StoredSecrets;
 pub use stored_tools::StoredTools;
 pub use traces::{TraceSettings, Traces};
 

@@ -71,16 +71,12 @@ impl Visitor {
         };
         self.role >= role && self.scope >= scope
     }
-}
 
-impl Visitor {
     /// Whether it may do in its user's other spaces what the user may: a token that may less stays in its own.
     pub(crate) fn may_act_for_itself(&self) -> bool {
         self.scope == Scope::Admin
     }
-}
 
-impl Visitor {
     /// What it may see of changes in its space. Who is in the space, with which tokens, is for its admins;
     /// the secrets of a user are for that user alone. Everyone sees what they did themselves.
     pub(crate) fn sight(&self) -> Sight {

@@ -97,8 +97,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         alert_interval: alert_interval.map(Duration::from_millis),
         artifact_quota: config.artifact_quota,
     };
-    let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), settings);
-    let app = app.showing(metrics);
+    let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), metrics, settings);
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);

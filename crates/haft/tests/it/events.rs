@@ -146,6 +146,7 @@ async fn who_comes_again_gets_what_was_missed_and_nothing_twice() {
     change(2).await;
     let Event { id, name, mut data } = stream.event().await;
     assert_eq!(name, "tool.updated");
+    let known = id.expect("an id");
     let fields = data.as_object_mut().expect("an object");
     for field in ["at", "details"] {
         assert!(fields.remove(field).is_some_and(|value| !value.is_null()), "{field}");
@@ -153,11 +154,11 @@ async fn who_comes_again_gets_what_was_missed_and_nothing_twice() {
     assert_eq!(
         data,
         json!({
-            "type": "tool.updated", "what": "tool", "action": "updated", "thingId": tool["id"],
-            "thingName": "changing", "version": 2, "userId": me.data()["user"]["id"],
+            "id": known.to_string(), "type": "tool.updated", "what": "tool", "action": "updated",
+            "thingId": tool["id"], "thingName": "changing", "version": 2, "userId": me.data()["user"]["id"],
+            "userName": "admin",
         })
     );
-    let known = id.expect("an id");
     assert!(known > begun, "{known} comes after {begun}");
     drop(stream);
 
@@ -199,25 +200,32 @@ async fn who_comes_again_gets_what_was_missed_and_nothing_twice() {
 #[tokio::test]
 async fn who_listens_says_what_to() {
     let (_server, api) = start(&[]).await;
-    mock(&api, "one", json!([])).await;
+    let one = mock(&api, "one", json!([])).await;
     mock(&api, "other", json!([])).await;
-    let (mut of_tool, _) = listen(&api, "/api/events?tool=one").await;
+    let (mut of_name, _) = listen(&api, "/api/events?tool=one").await;
+    let by_id = format!("/api/events?tool={}", one["id"].as_str().expect("an id"));
+    let (mut of_id, _) = listen(&api, &by_id).await;
     let (mut of_types, _) = listen(&api, "/api/events?types=tool.updated,tool.call.completed").await;
     for tool in ["other", "one"] {
         execute(&api, tool, json!({}), json!({})).await;
         assert_eq!(of_types.event().await.name, "tool.call.completed", "{tool}");
         if tool == "one" {
-            for name in ["tool.call.started", "tool.call.completed"] {
-                let event = of_tool.event().await;
-                assert_eq!((event.name.as_str(), &event.data["tool"]), (name, &json!(tool)), "{event:?}");
+            for of_tool in [&mut of_name, &mut of_id] {
+                for name in ["tool.call.started", "tool.call.completed"] {
+                    let event = of_tool.event().await;
+                    assert_eq!((event.name.as_str(), &event.data["tool"]), (name, &json!(tool)), "{event:?}");
+                }
             }
         }
         let path = format!("/api/tools/{tool}");
         assert_eq!(patch(&api, &path, &json!({"description": "Another."})).await.status, 200);
         assert_eq!(of_types.event().await.name, "tool.updated", "{tool}");
     }
-    let event = of_tool.event().await;
-    assert_eq!((event.name.as_str(), &event.data["thingName"]), ("tool.updated", &json!("one")), "{event:?}");
+    for mut of_tool in [of_name, of_id] {
+        let event = of_tool.event().await;
+        let said = (event.name.as_str(), &event.data["thingName"]);
+        assert_eq!(said, ("tool.updated", &json!("one")), "{event:?}");
+    }
     for id in ["abc", "-1", "1.5", "1,2", "99999999999999999999999", "0x1"] {
         let refused = api.with("last-event-id", id).get("/api/events").await;
         assert_eq!((refused.status, refused.kind()), (400, "Validation"), "{id:?}: {}", refused.body);

@@ -70,8 +70,8 @@ async fn execute(api: &Client, tool: &str, body: Value) -> Value {
 }
 
 /// A tool that fails in these words.
-async fn broken(api: &Client) {
-    let answers = json!([{"error": {"kind": "Execution", "message": "it broke"}}]);
+async fn broken(api: &Client, words: &str) {
+    let answers = json!([{"error": {"kind": "Execution", "message": words}}]);
     let tool = json!({
         "name": "broken", "description": "A mock.", "type": "mock", "retryCount": 0,
         "inputSchema": {"type": "object"}, "config": {"answers": answers},
@@ -144,7 +144,7 @@ async fn a_call_is_a_span_of_its_callers_trace() {
 async fn each_outcome_is_one_span_and_counted() {
     let collector = collector().await;
     let (_server, api) = start(&[(ENDPOINT, &collector.url(""))]).await;
-    broken(&api).await;
+    broken(&api, "it broke").await;
     let upstream = Upstream::start(|_| json_reply(200, &json!({"sky": "clear"}))).await;
     let weather = json!({"name": "weather", "description": "Weather.", "url": upstream.url("/")});
     make(&api, "/api/tools", &weather).await;
@@ -158,22 +158,23 @@ async fn each_outcome_is_one_span_and_counted() {
     }
     let spans = spans_of(&collector, 4).await;
     let told = |span: &Span, name: &str| named(&span.attributes).get(name).cloned().unwrap_or_default();
-    let shown: Vec<(&str, Value, Value)> = spans
-        .iter()
-        .map(|span| (span.name.as_str(), told(span, "gen_ai.tool.type"), told(span, "error.type")))
-        .collect();
     let expected = [
-        ("execute_tool weather", json!("extension"), Value::Null),
-        ("execute_tool calculator", json!("function"), json!("Validation")),
-        ("execute_tool (unknown)", Value::Null, json!("NotFound")),
-        ("execute_tool broken", json!("function"), json!("Execution")),
+        ("weather", json!("extension"), None),
+        ("calculator", json!("function"), Some(("Validation", "invalidInputs"))),
+        ("(unknown)", Value::Null, Some(("NotFound", "tool.notFoundNear"))),
+        ("broken", json!("function"), Some(("Execution", "verbatim"))),
     ];
-    assert_eq!(shown, expected);
-    assert_eq!(status(&spans[0]), (StatusCode::Unset, ""));
-    // Of what is wrong with arguments only the place is told.
-    assert_eq!(status(&spans[1]), (StatusCode::Error, "Invalid inputs: expression"));
-    assert_eq!(status(&spans[2]).0, StatusCode::Error);
-    assert_eq!(status(&spans[3]), (StatusCode::Error, "it broke"));
+    for (span, (name, kind_of_tool, error)) in spans.iter().zip(expected) {
+        assert_eq!(span.name, format!("execute_tool {name}"));
+        let of_tool = (told(span, "gen_ai.tool.name"), told(span, "gen_ai.tool.type"));
+        assert_eq!(of_tool, (json!(name), kind_of_tool));
+        // Kind and message, but never the words: they may quote what the call was given.
+        let (kind, id) = error.unzip();
+        let of_error = (told(span, "error.type"), told(span, "haft.error.id"));
+        assert_eq!(of_error, (json!(kind), json!(id)), "{name}");
+        let expected = kind.map_or((StatusCode::Unset, ""), |kind| (StatusCode::Error, kind));
+        assert_eq!(status(span), expected, "{name}");
+    }
     let sent = async || {
         let page = api.get("/metrics").await.body;
         page.as_str().is_some_and(|page| page.contains("\nhaft_trace_spans_sent_total 4\n"))
@@ -219,18 +220,21 @@ async fn a_stop_sends_what_is_waiting_and_nothing_that_was_said() {
         "headers": {"X-Key": "secret://key"}, "params": {"word": "{{word}}"}, "query": {"how": "{{how}}"},
     });
     make(&api, "/api/tools", &tool).await;
+    broken(&api, "canary-argument is too much").await;
     for (tool, arguments) in [
         ("echo", json!({"word": "canary-argument", "how": "well"})),
         ("echo", json!({"word": "canary-argument", "how": "fail"})),
         ("calculator", json!({"expression": ["canary-argument"]})),
         ("calculator", json!({"expression": "\"canary-argument\""})),
+        ("broken", json!({})),
+        ("canary-name", json!({})),
     ] {
         execute(&api, tool, json!({"arguments": arguments})).await;
     }
     assert_eq!(upstream.seen().len(), 2);
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
-    assert_eq!(spans(&collector).len(), 4);
+    assert_eq!(spans(&collector).len(), 6);
     for seen in collector.seen() {
         assert_eq!(seen.target, "/elsewhere");
         assert!(!String::from_utf8_lossy(&seen.body).contains("canary"), "{:#?}", batches(&collector));

@@ -1,7 +1,9 @@
 //! Which events a listener wants: by name, and by tool.
 
-use haft_core::{CallError, Message, Violation};
-use haft_engine::CallEvent;
+use std::sync::Arc;
+
+use haft_core::{CallError, Message, ToolVersion, Violation};
+use haft_engine::{CallEvent, SpaceTools};
 use haft_store::{HistoryEntry, What};
 
 haft_core::templates! {
@@ -40,11 +42,14 @@ impl Filter {
         }
     }
 
-    pub(super) fn takes_call(&self, event: &CallEvent) -> bool {
-        self.takes(event.stage.name()) && self.tool.as_deref().is_none_or(|tool| *tool == *event.tool)
+    /// A tool is meant by its name or its id. An event has the name, so an id is looked up, as it stands now.
+    pub(super) fn takes_call(&self, event: &CallEvent, tools: SpaceTools<'_>) -> bool {
+        let is_named_so = |found: Arc<ToolVersion>| *found.spec.name.as_str() == *event.tool;
+        let is_meant = |tool: &str| *tool == *event.tool || tools.get(tool).is_some_and(is_named_so);
+        self.takes(event.stage.name()) && self.tool.as_deref().is_none_or(is_meant)
     }
 
-    /// A tool is meant by its name or its id; what is no tool is not meant at all.
+    /// Here too; what is no tool is not meant at all.
     pub(super) fn takes_change(&self, entry: &HistoryEntry, name: &str) -> bool {
         let is_meant = |tool: &str| {
             matches!(entry.what, What::Tool) && [entry.name.as_str(), entry.id.as_str()].contains(&tool)

@@ -1,9 +1,8 @@
 //! Events as they stand in a `text/event-stream`.
 
 use haft_core::SpaceId;
-use haft_store::HistoryEntry;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// So many milliseconds a client waits before it comes again.
 const RETRY: u64 = 2000;
@@ -39,24 +38,10 @@ pub(super) fn dropped(out: &mut Vec<u8>, missed: u64) -> Result<(), serde_json::
     write(out, None, "dropped", &json!({"type": "dropped", "missed": missed}))
 }
 
-/// A change as listeners get it, under its name.
-pub(super) fn change(entry: &HistoryEntry, name: &str) -> Value {
-    let (what, action) = name.split_once('.').unwrap_or((name, ""));
-    json!({
-        "type": name,
-        "what": what,
-        "action": action,
-        "thingId": entry.id,
-        "thingName": entry.name,
-        "version": entry.version,
-        "userId": entry.user,
-        "details": entry.details,
-        "at": entry.at,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

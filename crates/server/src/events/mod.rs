@@ -2,6 +2,7 @@
 //!
 //! Nothing here publishes: calls are told of by the engine, and changes are kept by the store.
 
+mod change;
 mod filter;
 mod frame;
 mod stream;
@@ -14,6 +15,7 @@ use haft_store::Changes;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::change::ShownChange;
 pub(crate) use self::filter::Filter;
 pub(crate) use self::stream::EventStream;
 
@@ -37,7 +39,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
 /// Everyone who listens to events of this server.
 pub(crate) struct Listeners {
     changes: broadcast::Sender<Arc<Changes>>,
-    seats: Mutex<HashMap<UserId, usize>>,
+    seats: Seats,
     stop: CancellationToken,
 }
 
@@ -45,7 +47,7 @@ impl Default for Listeners {
     fn default() -> Self {
         Self {
             changes: broadcast::Sender::new(STEPS),
-            seats: Mutex::default(),
+            seats: Seats::default(),
             stop: CancellationToken::new(),
         }
     }
@@ -68,33 +70,39 @@ impl Listeners {
     fn changes(&self) -> broadcast::Receiver<Arc<Changes>> {
         self.changes.subscribe()
     }
+}
 
+/// How many streams each user has. Each of them holds on to it, to give its seat back.
+#[derive(Clone, Default)]
+struct Seats(Arc<Mutex<HashMap<UserId, usize>>>);
+
+impl Seats {
     /// A seat for one more stream of a user, unless there are too many.
-    fn seat(self: &Arc<Self>, user: UserId) -> Result<Seat, CallError> {
-        let mut seats = self.seats();
+    fn take(&self, user: UserId) -> Result<Seat, CallError> {
+        let mut seats = self.taken();
         let taken = seats.entry(user).or_default();
         if *taken >= MOST {
             let message = Message::new(&TOO_MANY).with("most", MOST);
             return Err(CallError::new(ErrorKind::RateLimit, message));
         }
         *taken += 1;
-        Ok(Seat { listeners: self.clone(), user })
+        Ok(Seat { seats: self.clone(), user })
     }
 
-    fn seats(&self) -> MutexGuard<'_, HashMap<UserId, usize>> {
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    fn taken(&self) -> MutexGuard<'_, HashMap<UserId, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The right to one stream. Free again when it is dropped.
 struct Seat {
-    listeners: Arc<Listeners>,
+    seats: Seats,
     user: UserId,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let mut seats = self.listeners.seats();
+        let mut seats = self.seats.taken();
         if let Some(taken) = seats.get_mut(&self.user) {
             *taken -= 1;
             if *taken == 0 {
@@ -112,16 +120,16 @@ mod tests {
 
     #[test]
     fn a_user_has_so_many_seats_and_gets_one_back() {
-        let listeners = Arc::new(Listeners::default());
+        let all = Seats::default();
         let (ada, bob) = (UserId::from(Uuid::from_u128(1)), UserId::from(Uuid::from_u128(2)));
-        let mut seats: Vec<Seat> = (0..MOST).map(|_| listeners.seat(ada).expect("a seat")).collect();
-        let refused = listeners.seat(ada).map(drop).expect_err("no more");
+        let mut seats: Vec<Seat> = (0..MOST).map(|_| all.take(ada).expect("a seat")).collect();
+        let refused = all.take(ada).map(drop).expect_err("no more");
         assert_eq!(refused.kind(), ErrorKind::RateLimit);
-        listeners.seat(bob).map(drop).expect("others have their own");
+        all.take(bob).map(drop).expect("others have their own");
         seats.pop();
-        seats.push(listeners.seat(ada).expect("the one that was given back"));
-        assert!(listeners.seat(ada).is_err());
+        seats.push(all.take(ada).expect("the one that was given back"));
+        assert!(all.take(ada).is_err());
         drop(seats);
-        assert!(listeners.seats().is_empty(), "who has gone is forgotten");
+        assert!(all.taken().is_empty(), "who has gone is forgotten");
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
-use super::{Filter, Seat, frame};
+use super::{Filter, Seat, ShownChange, frame};
 use crate::api::Needs;
 use crate::app::AppState;
 use crate::error::{self, Failure};
@@ -68,7 +68,7 @@ impl EventStream {
         filter: Filter,
         since: Option<u64>,
     ) -> Result<Self, Failure> {
-        let seat = app.listeners.seat(visitor.user.id)?;
+        let seat = app.listeners.seats.take(visitor.user.id)?;
         // Before it is read where changes end, so that none falls in between.
         let (changes, calls) = (app.listeners.changes(), app.tools.subscribe());
         let last = app.store.last_history(visitor.space).await?;
@@ -157,9 +157,9 @@ impl EventStream {
         let sight = self.visitor.sight();
         for entry in entries {
             self.seq = self.seq.max(entry.seq);
-            let name = entry.event_name();
-            if sight.shows(&entry) && self.filter.takes_change(&entry, &name) {
-                frame::write(piece, Some(entry.seq), &name, &frame::change(&entry, &name))?;
+            let change = ShownChange::from(&entry);
+            if sight.shows(&entry) && self.filter.takes_change(&entry, &change.event) {
+                frame::write(piece, Some(entry.seq), &change.event, &change)?;
             }
         }
         Ok(())
@@ -205,7 +205,8 @@ impl EventStream {
     }
 
     fn write_call(&self, event: &CallEvent, piece: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        if event.space != self.visitor.space || !self.filter.takes_call(event) {
+        let space = self.visitor.space;
+        if event.space != space || !self.filter.takes_call(event, self.app.tools.in_space(space)) {
             return Ok(());
         }
         // Without an id: what is stored nowhere cannot be asked for again.

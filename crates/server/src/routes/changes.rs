@@ -2,11 +2,9 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use haft_core::UserId;
-use haft_store::{Action, HistoryEntry, HistoryFilter, What, no_space};
+use haft_store::{HistoryFilter, What, no_space};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::tool_calls::user_of;
 use crate::api::{Needs, Route};
@@ -14,6 +12,7 @@ use crate::app::AppState;
 use crate::auth::{Who, too_little};
 use crate::envelope;
 use crate::error::Failure;
+use crate::events::ShownChange;
 use crate::query::{ListOf, Parameters};
 
 const SAYS: &str = "Who changed what in the space, the newest first, a page at a time. Members and \
@@ -63,43 +62,6 @@ struct Filter {
     cursor: Option<String>,
 }
 
-/// A change as callers see it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Shown<'a> {
-    /// The place in the order of all changes.
-    id: String,
-    #[serde(rename = "type")]
-    event: String,
-    what: What,
-    action: Action,
-    thing_id: &'a str,
-    thing_name: &'a str,
-    version: Option<u64>,
-    user_id: Option<UserId>,
-    user_name: Option<&'a str>,
-    details: &'a Value,
-    at: Timestamp,
-}
-
-impl<'a> From<&'a HistoryEntry> for Shown<'a> {
-    fn from(entry: &'a HistoryEntry) -> Self {
-        Self {
-            id: entry.seq.to_string(),
-            event: entry.event_name(),
-            what: entry.what,
-            action: entry.action,
-            thing_id: &entry.id,
-            thing_name: &entry.name,
-            version: entry.version,
-            user_id: entry.user,
-            user_name: entry.user_name.as_deref(),
-            details: &entry.details,
-            at: entry.at,
-        }
-    }
-}
-
 async fn list(
     State(state): State<AppState>,
     Who(visitor): Who,
@@ -115,7 +77,7 @@ async fn list(
     };
     let filter = HistoryFilter { what, id, user, from, to, sight };
     let (entries, next) = state.store.history(space, &filter, &page).await?;
-    let entries: Vec<Shown<'_>> = entries.iter().map(Shown::from).collect();
+    let entries: Vec<ShownChange<'_>> = entries.iter().map(ShownChange::from).collect();
     Ok(envelope::page(&entries, next))
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 "string",
                 "Only events of these names, with commas between; `tool.call.*` for all that begin so",
             )
-            .parameter("tool", "string", "Only events of this tool, by name")
+            .parameter("tool", "string", "Only events of this tool, by id or name")
             .parameter("lastEventId", "string", "`Last-Event-ID`, for clients that cannot send it")
             .answers(200, "EventStream"),
     ]

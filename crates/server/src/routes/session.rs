@@ -151,7 +151,7 @@ async fn login(
         return Err(CallError::text(ErrorKind::Internal, "a new session is not there").into());
     };
     let mut response = answer(&state, &visitor).await?;
-    let secure = if state.is_https(&headers) { "; Secure" } else { "" };
+    let secure = if state.is_https() { "; Secure" } else { "" };
     let cookie = format!(
         "{SESSION}={}; Path=/; HttpOnly; SameSite=Lax; Max-Age={}{secure}",
         session.expose_secret(),

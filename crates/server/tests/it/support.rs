@@ -107,7 +107,8 @@ impl App {
         let secrets = Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
         let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
         let log = CallLog::open(&Database::Memory).await.expect("a call log in memory");
-        let app = haft_server::App::new(engine.clone(), store, log, secrets, egress, Settings::default());
+        let (metrics, settings) = (Arc::default(), Settings::default());
+        let app = haft_server::App::new(engine.clone(), store, log, secrets, egress, metrics, settings);
         let (router, stop) = (app.router(), app.stopping());
         let served = tokio::spawn(haft_server::serve(listener, router, stop.clone(), grace));
         Self {

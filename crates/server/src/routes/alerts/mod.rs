@@ -155,7 +155,7 @@ async fn create(
         };
         return Ok(envelope::success(StatusCode::OK, Shown::new(&state, &visitor, &alert)));
     }
-    let alert = state.store.acting_for(Some(owner)).create_alert(space, Some(owner), spec).await?;
+    let alert = state.store_for(&visitor).create_alert(space, Some(owner), spec).await?;
     Ok(answer(StatusCode::CREATED, &state, &visitor, &alert).await?)
 }
 
@@ -189,8 +189,7 @@ async fn replace(
         let alert = Alert { spec, version: before.version + 1, updated_at: now(), ..before };
         return Ok(envelope::success(StatusCode::OK, Shown::new(&state, &visitor, &alert)));
     }
-    let store = state.store.acting_for(Some(visitor.user.id));
-    let alert = store.put_alert(space, before.id, spec, expected).await?;
+    let alert = state.store_for(&visitor).put_alert(space, before.id, spec, expected).await?;
     Ok(answer(StatusCode::OK, &state, &visitor, &alert).await?)
 }
 
@@ -202,8 +201,7 @@ async fn remove(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let alert = find(&state, visitor.space, &id).await?;
-    let store = state.store.acting_for(Some(visitor.user.id));
-    store.delete_alert(visitor.space, alert.id, if_match(&headers)?).await?;
+    state.store_for(&visitor).delete_alert(visitor.space, alert.id, if_match(&headers)?).await?;
     Ok(envelope::success(StatusCode::OK, Shown::new(&state, &visitor, &alert)))
 }
 

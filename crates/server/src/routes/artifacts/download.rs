@@ -16,10 +16,10 @@ use serde::Deserialize;
 
 use super::hex;
 use crate::app::AppState;
-use crate::artifact_source::find;
 use crate::auth::MaybeWho;
 use crate::error::Failure;
 use crate::query::{Named, Parameters, has_already};
+use crate::stored_artifacts::find;
 
 /// Types that no browser runs anything of.
 const HARMLESS: [&str; 10] = [

@@ -18,11 +18,11 @@ use serde::Serialize;
 
 use crate::api::{Needs, Route};
 use crate::app::AppState;
-use crate::artifact_source::{PATH, SIGNATURE, find};
 use crate::auth::Who;
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters};
+use crate::stored_artifacts::{PATH, SIGNATURE, find};
 use crate::visitors::Visitor;
 
 /// A link holds so long.

@@ -66,7 +66,7 @@ pub(crate) fn document(routes: &[Route]) -> Value {
 
 /// A test shows that the file is good.
 fn components() -> Value {
-    serde_json::from_str(include_str!("openapi/components.json")).unwrap_or_default()
+    serde_json::from_str(include_str!("components.json")).unwrap_or_default()
 }
 
 fn operation(route: &Route, components: &Value) -> Value {
@@ -166,8 +166,7 @@ fn path_parameter(name: &str) -> Value {
         "id" => ("string", "The id. Tools and agents answer to their name too."),
         "name" => ("string", "The name."),
         "toolId" => ("string", "The id of a tool, or its name."),
-        "callId" => ("string", "The id of a call, or of its row."),
-        "userId" | "user" => ("string", "The id of a user, or the name."),
+        "user" => ("string", "The id of a user, or the name."),
         _ => ("string", "The id, or the name."),
     };
     json!({"name": name, "in": "path", "required": true, "description": says, "schema": schema(kind)})

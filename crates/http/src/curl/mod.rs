@@ -1,6 +1,8 @@
 //! A call as a cURL command: the request that would be sent, with shell variables in the place of secrets.
 //!
-//! Nothing is sent, and no secret is looked up. What a body becomes is in `curl_body.rs`.
+//! Nothing is sent, and no secret is looked up. What a body becomes is in `body.rs`.
+
+mod body;
 
 use haft_core::mask::{MASKED, Mask};
 use haft_core::shell::{Command, Piece};
@@ -9,8 +11,8 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, Method};
 use percent_encoding::percent_decode_str;
 
+use self::body::Payload;
 use crate::auth::Auth;
-use crate::curl_body::Payload;
 use crate::fill::Filling;
 use crate::generic::is_step;
 use crate::headers::is_credential;

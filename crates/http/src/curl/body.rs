@@ -8,8 +8,8 @@ use haft_core::{CallError, ErrorKind, Message};
 use http::HeaderValue;
 use serde_json::Value;
 
+use super::{AS_DATA, CANNOT, ESCAPE, Given, KEPT_FILE, pairs};
 use crate::config::BodyType;
-use crate::curl::{AS_DATA, CANNOT, ESCAPE, Given, KEPT_FILE, pairs};
 use crate::files::{Files, named};
 use crate::fill::as_text;
 use crate::markers::Markers;
