@@ -2,10 +2,13 @@
 //!
 //! Where their bytes are is decided elsewhere; nothing here does I/O.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::id::ArtifactId;
+use crate::mask::MASKED;
 use crate::{BoxFuture, CallError, ErrorKind, Message, SpaceId, UserId, Violation};
 
 crate::templates! {
@@ -25,6 +28,15 @@ crate::templates! {
 
 /// How a reference begins.
 pub const SCHEME: &str = "artifact://";
+
+/// Where files are, under every address of ours.
+pub const PATH: &str = "/api/artifacts/";
+
+/// The parameter of a link that holds its signature.
+pub const SIGNATURE: &str = "sig";
+
+/// How a signature begins in a link.
+const SIGNED: &str = "sig=";
 
 /// The largest file, in bytes.
 pub const LARGEST: u64 = 32 << 20;
@@ -142,6 +154,39 @@ impl ArtifactRef {
     }
 }
 
+/// Whether a text may hold a link that is signed. Looks once, and may be wrong where it says yes.
+pub fn may_be_signed(text: &str) -> bool {
+    text.contains(SIGNED)
+}
+
+/// A text whose links to files open nothing: their signatures are masked.
+pub fn unsigned(text: &str) -> Cow<'_, str> {
+    if !may_be_signed(text) {
+        return Cow::Borrowed(text);
+    }
+    let ends_address = |character: char| character.is_whitespace() || "\"'<>".contains(character);
+    Cow::Owned(text.split_inclusive(ends_address).map(unsigned_address).collect())
+}
+
+/// The same for what may be one address. Readers of addresses take a backslash for a slash.
+fn unsigned_address(text: &str) -> Cow<'_, str> {
+    let found = if may_be_signed(text) { text.replace('\\', "/").find(PATH) } else { None };
+    let Some(found) = found else { return Cow::Borrowed(text) };
+    let (before, mut rest) = text.split_at(found);
+    let mut clean = before.to_owned();
+    while let Some((before, after)) = rest.split_once(SIGNED) {
+        clean.extend([before, SIGNED]);
+        rest = after.trim_start_matches(|character: char| {
+            character.is_ascii_alphanumeric() || "-_%".contains(character)
+        });
+        if rest.len() < after.len() {
+            clean.push_str(MASKED);
+        }
+    }
+    clean.push_str(rest);
+    Cow::Owned(clean)
+}
+
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactBytes {
@@ -238,5 +283,24 @@ mod tests {
         for text in ["", "0190b5a0", "see artifact://0190b5a0", "https://a.example/artifact://x"] {
             assert_eq!(id(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn links_are_masked_and_nothing_else_is() {
+        for (written, clean) in [
+            ("https://h.example/api/artifacts/x1?sig=Ab-_9", "https://h.example/api/artifacts/x1?sig=***"),
+            ("https://h/t/api/artifacts/x?a=b&sig=A%2D#f", "https://h/t/api/artifacts/x?a=b&sig=***#f"),
+            ("http://h\\api\\artifacts\\x?sig=Ab", "http://h\\api\\artifacts\\x?sig=***"),
+            ("see <http://h/api/artifacts/x?sig=Ab> 读", "see <http://h/api/artifacts/x?sig=***> 读"),
+            ("/api/artifacts/x?sig=A, sig=B.", "/api/artifacts/x?sig=***, sig=B."),
+            ("http://h/api/artifacts/x?sig=***", "http://h/api/artifacts/x?sig=***"),
+            ("https://blob.example/file?sig=Ab", "https://blob.example/file?sig=Ab"),
+            ("http://h/api/artifacts/x and ?sig=Ab", "http://h/api/artifacts/x and ?sig=Ab"),
+            ("http://h/api/artifacts/x", "http://h/api/artifacts/x"),
+            ("", ""),
+        ] {
+            assert_eq!(unsigned(written), clean, "{written}");
+        }
+        assert_eq!(SIGNED.strip_prefix(SIGNATURE), Some("="));
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::json::weight;
 use crate::mask::Mask;
 use crate::redact::Redactor;
 use crate::{Locale, Message};
@@ -150,6 +151,11 @@ impl Violation {
     pub fn within(self, outer: &str) -> Self {
         let path = if self.path == ROOT { outer.to_owned() } else { format!("{outer}.{}", self.path) };
         Self { path, ..self }
+    }
+
+    /// About how many bytes it takes in memory.
+    pub fn weight(&self) -> usize {
+        size_of::<String>() + self.path.len() + self.message.weight()
     }
 
     fn as_message(&self) -> Message {
@@ -334,6 +340,14 @@ impl CallError {
     /// Whether a client may simply try again later: nothing can have happened twice by it.
     pub fn may_be_sent_again(&self) -> bool {
         self.is_retryable() || matches!(self.0.kind, ErrorKind::Overloaded | ErrorKind::CircuitOpen)
+    }
+
+    /// About how many bytes it takes in memory, without what it came from.
+    pub fn weight(&self) -> usize {
+        let Inner { message, violations, details, .. } = &*self.0;
+        let violations = violations.iter().map(Violation::weight).sum::<usize>();
+        let details = details.iter().map(|(name, value)| name.len() + weight(value)).sum::<usize>();
+        size_of::<Inner>() + message.weight() + violations + details
     }
 
     /// What the details say, in words of one language.

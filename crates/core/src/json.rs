@@ -55,6 +55,17 @@ pub fn size(value: &Value) -> Size {
     }
 }
 
+/// About how many bytes a value takes in memory.
+pub fn weight(value: &Value) -> usize {
+    let own = size_of::<Value>();
+    own + match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| own + name.len() + weight(field)).sum(),
+    }
+}
+
 /// Reads one value. `doubtful` is set when a whole number came as a float, as
 /// serde_json reads integers past 64 bits.
 struct Strict<'a> {

@@ -117,6 +117,15 @@ impl Message {
         self.template.id
     }
 
+    /// About how many bytes it takes in memory.
+    pub fn weight(&self) -> usize {
+        let params = self.params.iter().map(|(_, param)| match param {
+            Param::Text(text) => text.len(),
+            Param::Messages(messages) => messages.iter().map(Self::weight).sum(),
+        });
+        size_of::<Self>() + self.params.len() * size_of::<(&str, Param)>() + params.sum::<usize>()
+    }
+
     /// The message in words.
     pub fn render(&self, locale: Locale) -> String {
         let mut words = String::new();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_core::json::weight;
 use haft_core::{Arguments, CallError, SpaceId, UserId};
 use moka::Expiry;
 use moka::future::Cache;
@@ -106,17 +107,6 @@ fn write_canonical(value: &Value, text: &mut String) {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             text.push_str(&value.to_string())
         }
-    }
-}
-
-/// About how many bytes a value takes in memory.
-fn weight(value: &Value) -> usize {
-    let own = size_of::<Value>();
-    own + match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(fields) => fields.iter().map(|(name, field)| own + name.len() + weight(field)).sum(),
     }
 }
 

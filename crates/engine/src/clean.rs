@@ -1,10 +1,13 @@
-//! What a record may not hold: the secrets of its tool, and what the tool's author wants nobody to see.
+//! What a record may not hold: the secrets of its tool, what the tool's author wants nobody to see, and links
+//! by which anyone could open a file.
 //!
-//! Results come here clean: their kind and the call itself see to that.
+//! Results come here clean of the first two: their kind and the call itself see to that.
 
-use haft_core::CallError;
+use std::borrow::Cow;
+
 use haft_core::mask::Mask;
 use haft_core::redact::Redactor;
+use haft_core::{CallError, artifact};
 use serde_json::Value;
 
 use crate::excerpt::Excerpt;
@@ -36,10 +39,14 @@ impl Cleaner<'_> {
         // What is cut may end within a secret, so it is looked at whole.
         let may_hold = |mask: &&Mask| excerpt.is_cut() || mask.may_be_in(excerpt.text().as_bytes());
         let mask = mask.filter(may_hold);
-        if mask.is_none() && self.redactor.is_none() {
+        let may_be_signed = artifact::may_be_signed(excerpt.text());
+        if mask.is_none() && self.redactor.is_none() && !may_be_signed {
             return excerpt;
         }
         let mut clean = arguments.clone();
+        if may_be_signed {
+            unsign(&mut clean);
+        }
         if let Some(mask) = mask {
             mask.value(&mut clean);
         }
@@ -74,6 +81,30 @@ impl Cleaner<'_> {
             None => path,
         };
         paths.into_iter().map(masked).map(redacted).collect()
+    }
+}
+
+/// What is kept of a result. A link that the call was given may come back in it.
+pub(crate) fn result(kept: Excerpt, data: &Value, arguments: &Excerpt) -> Excerpt {
+    if !arguments.is_masked() || !artifact::may_be_signed(kept.text()) {
+        return kept;
+    }
+    let mut clean = data.clone();
+    unsign(&mut clean);
+    if clean == *data { kept } else { Excerpt::of(&clean).that_is_masked() }
+}
+
+/// Masks what makes links to files open them, in every text of a value.
+fn unsign(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(clean) = artifact::unsigned(text) {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(unsign),
+        Value::Object(fields) => fields.values_mut().for_each(unsign),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -131,5 +162,22 @@ mod tests {
         assert_eq!(error.message().to_string(), "no [redacted]");
         assert_eq!(cleaner.paths(vec!["a@b.example".to_owned(), "n".to_owned()]), ["[redacted]", "n"]);
         assert!(!cleaner.arguments(&json!({"n": 1})).is_masked());
+    }
+
+    #[test]
+    fn links_to_files_open_nothing_on_record() {
+        let cleaner = Cleaner { secrets: Secrets::None, redactor: None };
+        let link = |signature: &str| format!("http://h/api/artifacts/x?sig={signature}");
+        let given = json!({"deep": [{"url": link("key")}], "n": 1});
+        let clean = json!({"deep": [{"url": link("***")}], "n": 1});
+        let arguments = cleaner.arguments(&given);
+        assert_eq!((arguments.value(), arguments.is_masked()), (Some(clean.clone()), true));
+        let back = result(Excerpt::of(&given), &given, &arguments);
+        assert_eq!(back.value(), Some(clean));
+        // What is no link of ours stays, and so does what the call was not given.
+        let other = json!({"url": "https://blob.example/x?sig=key"});
+        let arguments = cleaner.arguments(&other);
+        assert_eq!((arguments.value(), arguments.is_masked()), (Some(other), false));
+        assert_eq!(result(Excerpt::of(&given), &given, &arguments).value(), Some(given));
     }
 }

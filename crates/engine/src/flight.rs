@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::admit::AdmittedCall;
 use crate::catalogue::{Entry, shown};
-use crate::clean::{Cleaner, Secrets};
+use crate::clean::{self, Cleaner, Secrets};
 use crate::clock::{minted_at, now};
 use crate::events::{CallEvent, Events, Stage};
 use crate::excerpt::Excerpt;
@@ -176,7 +176,10 @@ impl<'a> Flight<'a> {
         let cleaner = self.cleaner();
         let arguments = given.map(|given| cleaner.arguments(&given)).unwrap_or_default();
         let kept = match outcome {
-            Ok(data) => Ok(text.and_then(Excerpt::whole).unwrap_or_else(|| Excerpt::of(data))),
+            Ok(data) => {
+                let kept = text.and_then(Excerpt::whole).unwrap_or_else(|| Excerpt::of(data));
+                Ok(clean::result(kept, data, &arguments))
+            }
             Err(error) => Err(cleaner.error(error, &arguments)),
         };
         CallRecord {

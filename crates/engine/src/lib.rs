@@ -50,6 +50,7 @@ mod secrets;
 mod service;
 mod source;
 mod tool;
+mod writer;
 
 pub use breaker::{BreakerSettings, Circuit, CircuitState};
 pub use builder::Builder;

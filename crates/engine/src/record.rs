@@ -3,17 +3,15 @@
 //! A place for the record is kept before the call runs, so that no call ever
 //! runs unrecorded: when the sink cannot follow, calls are refused instead.
 
-use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use futures_util::FutureExt;
-use haft_core::Violation;
+use haft_core::error::ROOT;
 use haft_core::{
     AgentId, BoxFuture, CallError, CallId, ConversationId, ErrorKind, KindName, Message, RequestId, Source,
-    SpaceId, ToolId, TraceParent, UserId,
+    SpaceId, ToolId, TraceParent, UserId, Violation,
 };
 use jiff::Timestamp;
 use tokio::sync::{Notify, mpsc};
@@ -23,6 +21,7 @@ use uuid::Uuid;
 
 use crate::excerpt::Excerpt;
 use crate::lock::lock;
+use crate::writer::{BATCH, Writer};
 
 haft_core::templates! {
     FULL = "record.full",
@@ -31,10 +30,16 @@ haft_core::templates! {
     CLOSED = "record.closed",
         "the engine is stopping and takes no more calls",
         "引擎正在停止，不再接受调用";
+    NOT_KEPT = "record.notKept",
+        "the call log did not take what this call was given and what was answered",
+        "调用日志无法保存此次调用的参数和结果";
 }
 
-/// So many records go to the sink at once, at most.
-const BATCH: usize = 512;
+/// About so many bytes of records may wait. Past that calls are refused as if all places were taken.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The name of a tool that is not there, where that of the caller cannot be kept.
+const UNKNOWN: &str = "(unknown)";
 
 /// So long records are gathered before the next batch is written. It saves waking the
 /// writer for every call; a crash loses no more than this.
@@ -42,9 +47,6 @@ const GATHERING: Duration = Duration::from_millis(25);
 
 /// A queue shorter than this would fill up while records are gathered, so it is emptied at once.
 const SHORT_QUEUE: usize = 1024;
-
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// What is known of one finished call.
 #[derive(Debug, Clone)]
@@ -81,13 +83,47 @@ pub struct CallRecord {
     pub started_at: Timestamp,
 }
 
+impl CallRecord {
+    /// About how many bytes it takes in memory.
+    pub(crate) fn weight(&self) -> usize {
+        let outcome = match &self.outcome {
+            Ok(result) => result.text().len(),
+            Err(error) => error.weight(),
+        };
+        let coerced = self.coerced.iter().map(|path| size_of::<String>() + path.len()).sum::<usize>();
+        let warnings = self.warnings.iter().map(Violation::weight).sum::<usize>();
+        size_of::<Self>() + self.arguments.text().len() + outcome + coerced + warnings
+    }
+
+    /// What is kept where a sink refuses the rest: who called what, when, and how that ended. Nothing in it
+    /// is in the words of a caller or of a tool.
+    pub(crate) fn stub(&self) -> Self {
+        let outcome = match &self.outcome {
+            Ok(_) => Ok(Excerpt::default()),
+            Err(error) => Err(CallError::new(error.kind(), Message::new(&NOT_KEPT))),
+        };
+        Self {
+            tool_name: if self.tool.is_some() { self.tool_name.clone() } else { UNKNOWN.into() },
+            arguments: Excerpt::default(),
+            outcome,
+            coerced: Vec::new(),
+            warnings: vec![Violation::new(ROOT, Message::new(&NOT_KEPT))],
+            ..self.clone()
+        }
+    }
+}
+
 /// Where records are kept.
 pub trait CallSink: Send + Sync {
-    /// Keeps these records, all or none. Called again with the same ones after a failure.
+    /// Keeps these records, all or none.
+    ///
+    /// After a failure it is called again with the same ones, for as long as it takes. A [`CallError`] that
+    /// has no use in being tried again says that one of them is refused for good: then they are given in
+    /// halves until that one stands alone, and a stub is given in its place.
     fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>>;
 }
 
-/// Why a sink could not keep records for now.
+/// Why a sink did not keep records.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 /// How full the way of records to the sink is, at one moment.
@@ -99,7 +135,9 @@ pub struct RecordQueue {
     pub waiting: usize,
     /// So many places there are for both.
     pub capacity: usize,
-    /// So many calls were refused so far because all places were taken.
+    /// About so many bytes of records wait, those that are being written among them.
+    pub bytes: usize,
+    /// So many calls were refused so far because all places were taken, or too many bytes wait.
     pub refused: u64,
 }
 
@@ -110,24 +148,33 @@ pub(crate) struct Recorder {
     receiver: Mutex<Option<mpsc::Receiver<CallRecord>>>,
     writer: OnceLock<Mutex<Option<JoinHandle<()>>>>,
     closing: CancellationToken,
-    /// Told when a whole batch waits to be written.
-    batch_waits: Arc<Notify>,
+    waiting: Arc<Waiting>,
     gathering: Duration,
     refused: AtomicU64,
+}
+
+/// What calls under way and the writer know of records that wait.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// Told when a whole batch waits to be written.
+    pub(crate) batch: Notify,
+    /// About how much memory they take. Added before a record goes its way, and taken off once it is kept.
+    pub(crate) bytes: AtomicUsize,
 }
 
 /// A place kept for one record.
 pub(crate) struct Place {
     permit: mpsc::OwnedPermit<CallRecord>,
-    batch_waits: Arc<Notify>,
+    waiting: Arc<Waiting>,
 }
 
 impl Place {
     pub(crate) fn fill(self, record: CallRecord) {
+        self.waiting.bytes.fetch_add(record.weight(), Ordering::Relaxed);
         let sender = self.permit.send(record);
         // Calls can be quicker than the time in which records are gathered.
         if sender.max_capacity() - sender.capacity() >= BATCH {
-            self.batch_waits.notify_one();
+            self.waiting.batch.notify_one();
         }
     }
 }
@@ -141,21 +188,21 @@ impl Recorder {
             receiver: Mutex::new(Some(receiver)),
             writer: OnceLock::new(),
             closing: CancellationToken::new(),
-            batch_waits: Arc::default(),
+            waiting: Arc::default(),
             gathering: if capacity < SHORT_QUEUE { Duration::ZERO } else { GATHERING },
             refused: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn queue(&self) -> RecordQueue {
-        // Each place holds on to the notifier; and so do we, and the writer once it runs.
+        // Each place holds on to what is known of them all; and so do we, and the writer once it runs.
         let own = 1 + usize::from(self.writer.get().is_some());
-        let under_way = Arc::strong_count(&self.batch_waits).saturating_sub(own);
+        let under_way = Arc::strong_count(&self.waiting).saturating_sub(own);
         let sender = self.sender.load();
         let capacity = sender.as_ref().map_or(0, |sender| sender.max_capacity());
         let taken = capacity - sender.as_ref().map_or(0, |sender| sender.capacity());
-        let refused = self.refused.load(Ordering::Relaxed);
-        RecordQueue { under_way, waiting: taken.saturating_sub(under_way), capacity, refused }
+        let (waiting, bytes) = (taken.saturating_sub(under_way), self.waiting.bytes.load(Ordering::Relaxed));
+        RecordQueue { under_way, waiting, capacity, bytes, refused: self.refused.load(Ordering::Relaxed) }
     }
 
     /// Keeps a place, or refuses the call that wants one.
@@ -178,9 +225,12 @@ impl Recorder {
     }
 
     fn try_reserve(&self) -> Option<Place> {
+        if self.waiting.bytes.load(Ordering::Relaxed) > MOST_BYTES {
+            return None;
+        }
         let sender = self.sender.load().as_ref().map(|sender| mpsc::Sender::clone(sender))?;
         let permit = sender.try_reserve_owned().ok()?;
-        Some(Place { permit, batch_waits: self.batch_waits.clone() })
+        Some(Place { permit, waiting: self.waiting.clone() })
     }
 
     fn start_writer(&self) -> Option<JoinHandle<()>> {
@@ -191,7 +241,7 @@ impl Recorder {
                 sink: self.sink.clone(),
                 records: receiver,
                 closing: self.closing.clone(),
-                batch_waits: self.batch_waits.clone(),
+                waiting: self.waiting.clone(),
                 gathering: self.gathering,
             }
             .run(),
@@ -207,41 +257,4 @@ impl Recorder {
             let _ = writer.await;
         }
     }
-}
-
-/// Takes records off the queue and gives them to the sink, many at a time.
-struct Writer {
-    sink: Arc<dyn CallSink>,
-    records: mpsc::Receiver<CallRecord>,
-    closing: CancellationToken,
-    batch_waits: Arc<Notify>,
-    gathering: Duration,
-}
-
-impl Writer {
-    async fn run(mut self) {
-        let mut batch = Vec::with_capacity(BATCH);
-        while self.records.recv_many(&mut batch, BATCH).await > 0 {
-            let mut pause = FIRST_PAUSE;
-            while let Err(error) = write_once(&*self.sink, &batch).await {
-                tracing::warn!(records = batch.len(), %error, "The call log could not be written; trying again");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
-            batch.clear();
-            if !self.gathering.is_zero() && self.records.len() < BATCH {
-                tokio::select! {
-                    () = tokio::time::sleep(self.gathering) => {}
-                    () = self.batch_waits.notified() => {}
-                    () = self.closing.cancelled() => {}
-                }
-            }
-        }
-    }
-}
-
-/// A sink that panics has failed like any other.
-async fn write_once(sink: &dyn CallSink, batch: &[CallRecord]) -> Result<(), SinkError> {
-    let written = AssertUnwindSafe(async { sink.write(batch).await }).catch_unwind().await;
-    written.unwrap_or_else(|_| Err("the sink panicked".into()))
 }

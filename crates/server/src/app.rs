@@ -26,7 +26,7 @@ use crate::guesses::Guesses;
 use crate::metrics::Metrics;
 use crate::stored_secrets::StoredSecrets;
 use crate::visitors::{Visitor, Visitors};
-use crate::{alerts, auth, error, feed, openapi, routes};
+use crate::{alerts, auth, clearing, error, feed, openapi, routes};
 
 /// What an operator may set.
 #[derive(Default)]
@@ -39,7 +39,7 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// How often alerts are looked at, when that is not every five seconds.
     pub alert_interval: Option<Duration>,
-    /// The bytes that all files of one space may count for; 1 GiB when absent.
+    /// The bytes that all files of one space may count for, and all files of one user; 1 GiB when absent.
     pub artifact_quota: Option<u64>,
 }
 
@@ -133,10 +133,10 @@ impl App {
         open.merge(api).merge(metrics).with_state(self.clone())
     }
 
-    /// Follows changes that others make after a revision, until told to stop. Whoever serves asks for the
-    /// revision first: what is read afterwards is at least as new.
+    /// Follows changes that others make after a revision, and clears away what has ended, until told to stop.
+    /// Whoever serves asks for the revision first: what is read afterwards is at least as new.
     pub async fn follow(self, revision: u64, stop: CancellationToken) {
-        feed::follow(self, revision, stop).await;
+        tokio::join!(feed::follow(&self, revision, &stop), clearing::clear(&self.store, &stop));
     }
 
     /// To be cancelled when the server shall stop: streams of events have no end of their own.

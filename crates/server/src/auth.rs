@@ -7,13 +7,13 @@ use std::time::Instant;
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use haft_core::artifact::SIGNATURE;
 use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
 
 use crate::api::Needs;
 use crate::app::{App, AppState};
 use crate::door::Entered;
 use crate::error::Failure;
-use crate::stored_artifacts::SIGNATURE;
 use crate::visitors::Visitor;
 
 haft_core::templates! {

@@ -148,7 +148,7 @@ impl Frame {
         let status = response.status();
         let headers = response.headers_mut();
         // Who is refused before the body was read cannot use the connection again, and shall know.
-        if has_body && matches!(status.as_u16(), 401 | 403 | 413 | 415) {
+        if has_body && matches!(status.as_u16(), 401 | 403 | 408 | 413 | 415) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         headers.insert(REQUEST_ID, asked.header());

@@ -7,8 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use haft_core::{CallError, SpaceId};
-use jiff::Timestamp;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -19,35 +18,18 @@ const POLL: Duration = Duration::from_secs(1);
 /// A database that takes longer to tell is away.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What has ended is cleared away this often.
-const CLEARING: Duration = Duration::from_secs(3600);
-
-/// Who changed what stays on record for so long.
-const ON_RECORD: Duration = Duration::from_secs(400 * 24 * 3600);
-
 /// Follows changes after `revision` until told to stop.
-pub(crate) async fn follow(app: App, revision: u64, stop: CancellationToken) {
+pub(crate) async fn follow(app: &App, revision: u64, stop: &CancellationToken) {
     let mut hints = app.store.changed();
     let mut following = Following { revision, behind: HashSet::new() };
-    let mut cleared = Instant::now();
     loop {
         tokio::select! {
             hint = hints.changed() => if hint.is_err() { tokio::time::sleep(POLL).await },
             () = tokio::time::sleep(POLL) => {}
             () = stop.cancelled() => return,
         }
-        if let Err(error) = following.step(&app).await {
+        if let Err(error) = following.step(app).await {
             tracing::warn!(%error, "Changes cannot be read; trying again");
-        }
-        if cleared.elapsed() >= CLEARING {
-            cleared = Instant::now();
-            if let Err(error) = app.store.delete_expired().await {
-                tracing::warn!(%error, "What has ended could not be cleared away");
-            }
-            let oldest = Timestamp::now().saturating_sub(ON_RECORD).unwrap_or(Timestamp::MIN);
-            if let Err(error) = app.store.forget_history(oldest).await {
-                tracing::warn!(%error, "Old changes could not be taken from the record");
-            }
         }
     }
 }
@@ -67,6 +49,7 @@ impl Following {
         if changes.identity {
             app.visitors.forget();
         }
+        // Not those with news alone: no call depends on what there is to hear.
         for space in &changes.spaces {
             app.secrets.forget(*space);
         }

@@ -8,11 +8,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::{Buf, Bytes, BytesMut};
 use haft_core::{CallError, Message, Template, Violation};
-use http_body_util::BodyExt;
 use memchr::memmem::{self, Finder};
 use percent_encoding::percent_decode_str;
 
-use crate::body::INTERRUPTED;
+use crate::body::{interrupted, next_bytes};
 use crate::error::Failure;
 
 haft_core::templates! {
@@ -186,16 +185,9 @@ impl FileForm {
     }
 
     async fn fill(&mut self) -> Result<(), Failure> {
-        loop {
-            let frame = self.body.frame().await.and_then(Result::ok);
-            let Some(frame) = frame else {
-                return Err(Failure::with_status(StatusCode::BAD_REQUEST, Message::new(&INTERRUPTED)));
-            };
-            if let Ok(data) = frame.into_data() {
-                self.buffer.extend_from_slice(&data);
-                return Ok(());
-            }
-        }
+        let bytes = next_bytes(&mut self.body).await?.ok_or_else(interrupted)?;
+        self.buffer.extend_from_slice(&bytes);
+        Ok(())
     }
 }
 
@@ -269,6 +261,7 @@ mod tests {
 
     use axum::http::HeaderValue;
     use axum::response::IntoResponse;
+    use futures_util::{StreamExt, stream};
 
     use super::*;
 
@@ -280,7 +273,7 @@ mod tests {
             bytes.chunks(portion).map(|part| Ok(Bytes::copy_from_slice(part))).collect();
         let headers =
             HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_str(kind).expect("a header"))]);
-        FileForm::of(&headers, Body::from_stream(futures_util::stream::iter(portions)))
+        FileForm::of(&headers, Body::from_stream(stream::iter(portions)))
     }
 
     async fn read(kind: &str, bytes: &[u8], portion: usize) -> Result<(Head, Vec<u8>), Failure> {
@@ -369,6 +362,24 @@ mod tests {
                 let refused = refused.unwrap_or_else(|| panic!("{case} was taken"));
                 assert_eq!(refused.into_response().status().as_u16(), status, "{case}");
             }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_form_that_does_not_go_on_is_given_up() {
+        let whole = with("Content-Disposition: form-data; name=\"file\"", b"words");
+        for (case, end) in [("nothing", 0), ("half a head", 20), ("half a file", whole.len() - 14)] {
+            let come = Ok::<_, Infallible>(Bytes::copy_from_slice(&whole[..end]));
+            let silent = stream::iter([come]).chain(stream::pending());
+            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(KIND))]);
+            let mut form = FileForm::of(&headers, Body::from_stream(silent)).expect("a form");
+            let read = async {
+                form.file().await?;
+                while form.piece().await?.is_some() {}
+                form.end().await
+            };
+            let given_up = read.await.err().unwrap_or_else(|| panic!("{case} is no form"));
+            assert_eq!(given_up.into_response().status(), StatusCode::REQUEST_TIMEOUT, "{case}");
         }
     }
 

@@ -6,6 +6,7 @@ mod app;
 mod auth;
 mod body;
 mod call_log;
+mod clearing;
 mod difference;
 mod door;
 mod envelope;

@@ -3,18 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 
-use haft_core::artifact::{self, Artifact, ArtifactBytes, ArtifactRef, Artifacts};
+use haft_core::artifact::{self, Artifact, ArtifactBytes, ArtifactRef, Artifacts, PATH, SIGNATURE};
 use haft_core::id::ArtifactId;
 use haft_core::{BoxFuture, CallError, SpaceId, UserId};
 use haft_store::Store;
 use jiff::Timestamp;
 use url::{Host, Url};
-
-/// Where files are, under every address of ours.
-pub(crate) const PATH: &str = "/api/artifacts/";
-
-/// The parameter of a link that holds its signature.
-pub(crate) const SIGNATURE: &str = "sig";
 
 /// The store's files.
 pub struct StoredArtifacts {

@@ -21,3 +21,11 @@ CREATE TABLE alerts (
     webhook_error TEXT
 );
 CREATE INDEX alerts_space ON alerts (space_id, id);
+
+-- The last change of each space that only listeners have to know of, by the same numbers as `changes`: that an
+-- alert fires is on record, and nothing that is kept of the space elsewhere is any older by it.
+CREATE TABLE news (
+    space_id TEXT NOT NULL PRIMARY KEY,
+    revision BIGINT NOT NULL
+);
+CREATE INDEX news_revision ON news (revision);

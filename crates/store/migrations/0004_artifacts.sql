@@ -19,8 +19,12 @@ CREATE TABLE artifact_chunks (
     PRIMARY KEY (artifact_id, n)
 );
 
--- What the files of a space count for, those on their way in too.
+-- What the files of each user count for in each space, those on their way in too. A space and a user hold
+-- what their rows add up to; a row goes with its space like the files that it counts.
 CREATE TABLE artifact_usage (
-    space_id TEXT NOT NULL PRIMARY KEY REFERENCES spaces (id) ON DELETE CASCADE,
-    bytes BIGINT NOT NULL
+    space_id TEXT NOT NULL REFERENCES spaces (id) ON DELETE CASCADE,
+    owner_id TEXT NOT NULL,
+    bytes BIGINT NOT NULL,
+    PRIMARY KEY (space_id, owner_id)
 );
+CREATE INDEX artifact_usage_owner ON artifact_usage (owner_id);

@@ -82,7 +82,7 @@ impl Store {
             updated_at: now,
             standing: Standing::default(),
         };
-        let mut change = self.change(space).await?;
+        let mut change = self.change_for_listeners(space).await?;
         check_room(change.tx.row(COUNT, args![space]).await?)?;
         let added = change.tx.run(
             "INSERT INTO alerts
@@ -129,7 +129,7 @@ impl Store {
         spec: AlertSpec,
         expected: u64,
     ) -> Result<Alert, CallError> {
-        let mut change = self.change(space).await?;
+        let mut change = self.change_for_listeners(space).await?;
         let before = get(&mut change.tx, space, id).await?;
         failure::check_version(before.spec.title(), before.version, expected)?;
         let kept = change.tx.run(
@@ -161,7 +161,7 @@ impl Store {
         id: AlertId,
         expected: Option<u64>,
     ) -> Result<(), CallError> {
-        let mut change = self.change(space).await?;
+        let mut change = self.change_for_listeners(space).await?;
         let before = get(&mut change.tx, space, id).await?;
         if let Some(expected) = expected {
             failure::check_version(before.spec.title(), before.version, expected)?;
@@ -210,7 +210,7 @@ impl Store {
                 return Ok(is_first.then_some(after));
             }
         };
-        let mut change = self.change(space).await?;
+        let mut change = self.change_for_listeners(space).await?;
         if !stand(&mut change.tx, space, before, &after).await? {
             return Ok(None);
         }

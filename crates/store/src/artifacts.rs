@@ -148,11 +148,12 @@ impl Store {
     }
 }
 
-/// Takes a file away with all its bytes, and with its part of what the space counts for; false where none is.
+/// Takes a file away with all its bytes, and with its part of what is counted; false where none is.
 pub(crate) async fn remove(tx: &mut Tx, space: SpaceId, id: ArtifactId) -> Result<bool, CallError> {
-    let sql = "DELETE FROM artifacts WHERE space_id = $1 AND id = $2 RETURNING size";
+    let sql = "DELETE FROM artifacts WHERE space_id = $1 AND id = $2 RETURNING owner_id, size";
     let Some(row) = tx.row(sql, args![space, id]).await? else { return Ok(false) };
-    let sql = "UPDATE artifact_usage SET bytes = bytes - $2 WHERE space_id = $1";
-    tx.run(sql, args![space, row.number(0)? + OVERHEAD]).await?;
+    let (owner, size) = (row.id::<UserId>(0)?, row.number(1)?);
+    let sql = "UPDATE artifact_usage SET bytes = bytes - $3 WHERE space_id = $1 AND owner_id = $2";
+    tx.run(sql, args![space, owner, size + OVERHEAD]).await?;
     Ok(true)
 }

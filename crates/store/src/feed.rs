@@ -28,6 +28,17 @@ pub struct Changes {
     pub spaces: Vec<SpaceId>,
     /// Users, tokens, sessions or members.
     pub identity: bool,
+    /// Spaces of which something is on record that changes nothing else: it is for those who listen.
+    pub news: Vec<SpaceId>,
+}
+
+/// Whom a change concerns.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// Everyone who keeps anything of the space.
+    All,
+    /// Those who listen to what is put on record.
+    Listeners,
 }
 
 /// A change under way. Dropped without a commit, it leaves no trace.
@@ -38,6 +49,7 @@ pub(crate) struct Change<'a> {
     pub(crate) space: SpaceId,
     /// What it put on record so far.
     pub(crate) notes: Notes,
+    reach: Reach,
     /// Who is told of it.
     touched: Vec<SpaceId>,
     store: &'a Store,
@@ -52,15 +64,20 @@ impl Store {
     pub async fn changes_since(&self, revision: u64) -> Result<Changes, CallError> {
         // One statement, so that the revision and the list are of the same moment.
         let rows = self.db().rows(
-            "SELECT r.value, c.space_id FROM revision r
-             LEFT JOIN changes c ON c.revision > $1 WHERE r.id = 1 ORDER BY c.revision",
+            "SELECT r.value, c.space_id, c.is_news FROM revision r LEFT JOIN
+                 (SELECT space_id, revision, CAST(0 AS BIGINT) AS is_news FROM changes WHERE revision > $1
+                  UNION ALL
+                  SELECT space_id, revision, CAST(1 AS BIGINT) AS is_news FROM news WHERE revision > $1) c
+                 ON c.revision > $1
+             WHERE r.id = 1 ORDER BY c.revision",
             args![revision],
         );
-        let mut changes = Changes { revision, spaces: Vec::new(), identity: false };
+        let mut changes = Changes { revision, spaces: Vec::new(), identity: false, news: Vec::new() };
         for row in rows.await? {
             changes.revision = row.number(0)?;
             match row.maybe_id::<SpaceId>(1)? {
                 None => {}
+                Some(space) if row.flag(2)? => changes.news.push(space),
                 Some(space) if space == identity() => changes.identity = true,
                 Some(space) => changes.spaces.push(space),
             }
@@ -75,11 +92,20 @@ impl Store {
 
     /// Begins a change of a space, or of `identity()`.
     pub(crate) async fn change(&self, space: SpaceId) -> Result<Change<'_>, CallError> {
+        self.begin_change(space, Reach::All).await
+    }
+
+    /// Begins one that nobody has to know of but those who listen: no call depends on it.
+    pub(crate) async fn change_for_listeners(&self, space: SpaceId) -> Result<Change<'_>, CallError> {
+        self.begin_change(space, Reach::Listeners).await
+    }
+
+    async fn begin_change(&self, space: SpaceId, reach: Reach) -> Result<Change<'_>, CallError> {
         let mut tx = self.db().begin().await?;
         let row = tx.row("UPDATE revision SET value = value + 1 WHERE id = 1 RETURNING value", args![]);
         let revision = row.await?.ok_or_else(|| failure::unreadable("no revision"))?.number(0)?;
         let (notes, touched) = (Notes::default(), Vec::new());
-        let mut change = Change { tx, revision, space, notes, touched, store: self };
+        let mut change = Change { tx, revision, space, notes, reach, touched, store: self };
         change.touches(space).await?;
         Ok(change)
     }
@@ -91,12 +117,17 @@ impl Change<'_> {
         if self.touched.contains(&space) {
             return Ok(());
         }
-        let noted = self.tx.run(
-            "INSERT INTO changes (space_id, revision) VALUES ($1, $2)
-             ON CONFLICT (space_id) DO UPDATE SET revision = excluded.revision",
-            args![space, self.revision],
-        );
-        noted.await?;
+        let sql = match self.reach {
+            Reach::All => {
+                "INSERT INTO changes (space_id, revision) VALUES ($1, $2)
+                 ON CONFLICT (space_id) DO UPDATE SET revision = excluded.revision"
+            }
+            Reach::Listeners => {
+                "INSERT INTO news (space_id, revision) VALUES ($1, $2)
+                 ON CONFLICT (space_id) DO UPDATE SET revision = excluded.revision"
+            }
+        };
+        self.tx.run(sql, args![space, self.revision]).await?;
         self.touched.push(space);
         Ok(())
     }

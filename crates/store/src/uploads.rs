@@ -9,15 +9,18 @@ use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::Store;
 use crate::artifacts::{OVERHEAD, remove};
 use crate::db::{Tx, args};
 use crate::store::now;
+use crate::{Store, failure};
 
 haft_core::templates! {
     FULL = "store.artifactsFull",
         "the files of this space would have more than {limit} bytes; delete some first",
         "此空间的文件总量将超过 {limit} 字节；请先删除一些文件";
+    OWN_FULL = "store.ownArtifactsFull",
+        "your files in all spaces together would have more than {limit} bytes; delete some first",
+        "您在所有空间中的文件总量将超过 {limit} 字节；请先删除一些文件";
     GIVEN_UP = "store.uploadGivenUp",
         "the upload took too long and was given up; send the file again",
         "上传时间过长，已被放弃；请重新发送文件";
@@ -29,7 +32,7 @@ const PIECE: usize = 256 << 10;
 /// A file that is being sent. Dropped before it is finished, it is cleared away later.
 pub struct Upload {
     store: Store,
-    /// What all files of the space may count for.
+    /// What all files of the space may count for, and all files of the owner.
     quota: u64,
     /// As it will be; so far its size is what has come, and its hash is none.
     artifact: Artifact,
@@ -41,7 +44,8 @@ pub struct Upload {
 }
 
 impl Store {
-    /// Begins to keep a file, as long as the files of the space count for less than the quota.
+    /// Begins to keep a file, as long as the files of the space count for less than the quota, and those of
+    /// the owner in all spaces do too.
     pub async fn begin_artifact(
         &self,
         space: SpaceId,
@@ -66,9 +70,10 @@ impl Store {
             args![artifact.id, space, owner, file.name(), file.media_type(), artifact.created_at],
         );
         added.await?;
-        let counted = "INSERT INTO artifact_usage (space_id, bytes) VALUES ($1, 0) ON CONFLICT DO NOTHING";
-        tx.run(counted, args![space]).await?;
-        count(&mut tx, space, OVERHEAD, quota).await?;
+        let counted = "INSERT INTO artifact_usage (space_id, owner_id, bytes) VALUES ($1, $2, 0)
+                       ON CONFLICT DO NOTHING";
+        tx.run(counted, args![space, owner]).await?;
+        count(&mut tx, &artifact, OVERHEAD, quota).await?;
         tx.commit().await?;
         let (waiting, hash) = (Vec::with_capacity(PIECE), Sha256::new());
         Ok(Upload { store: self.clone(), quota, artifact, pieces: 0, waiting, hash })
@@ -106,13 +111,13 @@ impl Upload {
         let piece = std::mem::replace(&mut self.waiting, Vec::with_capacity(PIECE));
         let size = piece.len() as u64;
         let mut tx = self.store.db().begin().await?;
-        // The file first and what the space counts for second, as whoever takes a file away does it too.
+        // The file first and what is counted second, as whoever takes a file away does it too.
         let sql = "UPDATE artifacts SET size = size + $3
                    WHERE space_id = $1 AND id = $2 AND sha256 IS NULL";
         if tx.run(sql, args![space, id, size]).await? == 0 {
             return Err(given_up());
         }
-        count(&mut tx, space, size, self.quota).await?;
+        count(&mut tx, &self.artifact, size, self.quota).await?;
         let sql = "INSERT INTO artifact_chunks (artifact_id, n, data) VALUES ($1, $2, $3)";
         tx.run(sql, args![id, self.pieces, piece]).await?;
         tx.commit().await?;
@@ -150,12 +155,29 @@ impl Upload {
     }
 }
 
-/// Counts what a space is about to hold, as long as there is room for it.
-async fn count(tx: &mut Tx, space: SpaceId, bytes: u64, quota: u64) -> Result<(), CallError> {
-    let sql = "UPDATE artifact_usage SET bytes = bytes + $2 WHERE space_id = $1 AND bytes + $2 <= $3";
-    if tx.run(sql, args![space, bytes, quota]).await? == 0 {
-        let message = Message::new(&FULL).with("limit", quota);
-        return Err(CallError::new(ErrorKind::Conflict, message).detail("limit", quota));
+/// Counts what is about to be kept of a file, as long as there is room for it in its space, and in what its
+/// owner may hold anywhere.
+async fn count(tx: &mut Tx, file: &Artifact, bytes: u64, quota: u64) -> Result<(), CallError> {
+    let (space, owner) = (file.space_id, file.owner_id);
+    if let Tx::Postgres(_) = &*tx {
+        // One after the other for each space and for each owner: otherwise two could take the same room.
+        let turn = "SELECT pg_advisory_xact_lock(7420004, hashtext($1)),
+                           pg_advisory_xact_lock(7420005, hashtext($2))";
+        tx.run(turn, args![space, owner]).await?;
+    }
+    let sql = "UPDATE artifact_usage SET bytes = bytes + $3 WHERE space_id = $1 AND owner_id = $2";
+    tx.run(sql, args![space, owner, bytes]).await?;
+    let held = tx.row(
+        "SELECT (SELECT CAST(SUM(bytes) AS BIGINT) FROM artifact_usage WHERE space_id = $1),
+                (SELECT CAST(SUM(bytes) AS BIGINT) FROM artifact_usage WHERE owner_id = $2)",
+        args![space, owner],
+    );
+    let held = held.await?.ok_or_else(|| failure::unreadable("no sums"))?;
+    for (column, template) in [(0, &FULL), (1, &OWN_FULL)] {
+        if held.number(column)? > quota {
+            let message = Message::new(template).with("limit", quota);
+            return Err(CallError::new(ErrorKind::Conflict, message).detail("limit", quota));
+        }
     }
     Ok(())
 }

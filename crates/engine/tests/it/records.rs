@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use haft_engine::{
-    BoxFuture, CallOptions, CallRecord, CallSink, ErrorKind, Excerpt, KindName, SinkError, ToolService,
-    TraceParent,
+    BoxFuture, CallError, CallOptions, CallRecord, CallSink, ErrorKind, Excerpt, KindName, SinkError,
+    ToolService, TraceParent,
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -195,6 +195,98 @@ async fn a_sink_that_panics_is_tried_again_too() {
     call(&tools, json!({})).await;
     tools.close().await;
     assert_eq!(sink.0.records().len(), 1);
+}
+
+/// Refuses for good what it is told to.
+struct Picky<F>(MemorySink, F);
+
+impl<F: Fn(&CallRecord) -> bool + Send + Sync> CallSink for Picky<F> {
+    fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
+        if records.iter().any(&self.1) {
+            let refused = CallError::text(ErrorKind::Internal, "there is no such character");
+            return Box::pin(std::future::ready(Err(SinkError::from(refused))));
+        }
+        self.0.write(records)
+    }
+}
+
+#[tokio::test]
+async fn a_record_that_is_refused_for_good_leaves_a_stub_and_stops_no_other() {
+    let gate = Arc::new(Semaphore::new(0));
+    let is_bad = |record: &CallRecord| record.arguments.text().contains("poison");
+    let sink = Arc::new(Picky(MemorySink::behind(&gate), is_bad));
+    let tools = builder().sink(sink.clone()).build();
+    let schema = json!({"type": "object"});
+    tools.register(mock(json!([])).input_schema(schema)).expect("registered");
+    let poison = json!({"q": "poison"});
+    for number in 0..1000 {
+        let arguments = if number % 300 == 7 { poison.clone() } else { json!({"q": number}) };
+        call(&tools, arguments).await;
+    }
+    // One of a tool that is not there, whose name is the caller's.
+    tools.execute("made up", poison.clone(), CallOptions::default()).await.expect("an answer");
+    gate.add_permits(10_000);
+    tools.close().await;
+
+    let rows = sink.0.records();
+    assert_eq!(rows.len(), 1001, "each is there once");
+    let (stubs, whole): (Vec<_>, Vec<_>) = rows.iter().partition(|row| !row.warnings.is_empty());
+    assert!(whole.iter().all(|row| row.arguments.value().is_some_and(|given| given["q"].is_number())));
+    assert!(rows.iter().map(|row| row.id).is_sorted(), "in their order");
+    assert_eq!(stubs.len(), 5);
+    for stub in &stubs {
+        assert_eq!((stub.arguments.text(), stub.warnings.len()), ("", 1));
+        let said = stub.warnings[0].message.to_string();
+        assert_eq!(said, "the call log did not take what this call was given and what was answered");
+    }
+    assert!(stubs[..4].iter().all(|stub| &*stub.tool_name == "t" && stub.outcome.is_ok()));
+    let last = stubs[4].outcome.as_ref().expect_err("there is no such tool");
+    assert_eq!((&*stubs[4].tool_name, last.kind()), ("(unknown)", ErrorKind::NotFound));
+    assert!(!last.to_string().contains("made up"), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_refuses_everything_for_a_while_loses_nothing() {
+    // The record, then its stub, and both again: it is the sink that is at fault.
+    let asked = AtomicUsize::new(0);
+    let refuse = move |_: &CallRecord| asked.fetch_add(1, Ordering::SeqCst) < 6;
+    let sink = Arc::new(Picky(MemorySink::default(), refuse));
+    let tools = builder().sink(sink.clone()).build();
+    tools.register(mock(json!([{"data": 1}]))).expect("registered");
+    call(&tools, json!({})).await;
+    tools.close().await;
+    let rows = sink.0.records();
+    assert_eq!((rows.len(), rows[0].arguments.text(), rows[0].warnings.len()), (1, "{}", 0));
+}
+
+#[tokio::test]
+async fn long_records_that_wait_are_bounded_in_bytes_too() {
+    let gate = Arc::new(Semaphore::new(0));
+    let sink = Arc::new(MemorySink::behind(&gate));
+    let tools = builder().sink(sink.clone()).build();
+    let schema = json!({"type": "object"});
+    tools.register(mock(json!([{"data": "x".repeat(20_000)}])).input_schema(schema)).expect("registered");
+    let long = json!({"q": "y".repeat(20_000)});
+    let mut made = 0;
+    let refused = loop {
+        match tools.execute("t", long.clone(), CallOptions::default()).await {
+            Ok(_) => made += 1,
+            Err(error) => break error,
+        }
+    };
+    let said = "the call log cannot keep up, so no call is made unrecorded; try again shortly";
+    assert_eq!((refused.kind(), refused.message().to_string().as_str()), (ErrorKind::Overloaded, said));
+    let queue = tools.record_queue().expect("a sink");
+    assert!((64 << 20..65 << 20).contains(&queue.bytes), "{queue:?}");
+    assert!(queue.waiting < queue.capacity / 2 && queue.refused == 1, "{queue:?}");
+
+    gate.add_permits(1000);
+    while tools.execute("t", json!({}), CallOptions::default()).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tools.close().await;
+    assert_eq!(sink.batches().iter().sum::<usize>(), made + 1, "what ran is there");
+    assert_eq!(tools.record_queue().map(|queue| queue.bytes), Some(0));
 }
 
 #[tokio::test]

@@ -119,7 +119,7 @@ pub(crate) struct Settings {
         help_heading = "Settings"
     )]
     pub(crate) allowed_origins: Vec<String>,
-    /// Bytes that all files of one space may have together [default: 1 GiB]
+    /// Bytes that all files of one space, or of one user, may have together [default: 1 GiB]
     #[arg(long, global = true, env = "HAFT_ARTIFACT_QUOTA", value_name = "BYTES", help_heading = "Settings")]
     pub(crate) artifact_quota: Option<u64>,
     /// Language of messages: en or zh; by default that of the terminal

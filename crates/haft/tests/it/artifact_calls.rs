@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::agents::{make, stranger};
 use crate::artifacts::upload;
 use crate::http_tools::start;
+use crate::tool_calls::{mock, read as read_row};
 
 async fn execute(client: &Client, tool: &str, arguments: Value) -> Reply {
     client.post(&format!("/api/tools/{tool}/execute"), &json!({"arguments": arguments})).await
@@ -92,7 +93,11 @@ async fn an_answer_made_from_a_file_is_kept_for_its_owner_alone() {
     });
     make(&chief, "/api/tools", &tool).await;
     let file = upload(&chief, "a.txt", "text/plain", b"Of the chief.").await;
-    for url in [reference(&file), file["url"].as_str().expect("a URL").to_owned()] {
+    let own = file["url"].as_str().expect("a URL").to_owned();
+    // However it is written, it is the same address.
+    let backslashes = own.replace("/api/artifacts/", "\\api\\artifacts\\");
+    let dots = own.replace("/artifacts/", "/x/../artif\tacts/");
+    for url in [reference(&file), own, backslashes, dots] {
         for cached in [false, true] {
             let made = execute(&chief, "cached_reader", json!({"url": url})).await;
             assert_eq!(made.data()["data"]["content"], "Of the chief.", "{}", made.body);
@@ -101,6 +106,32 @@ async fn an_answer_made_from_a_file_is_kept_for_its_owner_alone() {
         let refused = execute(&bob, "cached_reader", json!({"url": url})).await;
         assert_eq!((refused.status, refused.kind()), (404, "NotFound"), "{}", refused.body);
     }
+}
+
+#[tokio::test]
+async fn a_link_that_a_call_is_given_opens_nothing_on_record() {
+    let (_server, api) = start(&[]).await;
+    mock(&api, "echo", json!([])).await;
+    let file = upload(&api, "a.txt", "text/plain", b"Words.").await;
+    let path = format!("/api/artifacts/{}/link", file["id"].as_str().expect("an id"));
+    let link = api.post(&path, &json!({})).await.data()["url"].as_str().expect("a URL").to_owned();
+    let (address, signature) = link.split_once("?sig=").expect("a signature");
+    let masked = format!("{address}?sig=***");
+    for (tool, arguments, status) in [
+        ("url_reader", json!({"url": link}), 200),
+        ("echo", json!({"text": [format!("Read {link}, please.")]}), 200),
+        ("url_reader", json!({"url": link, "maxLength": link}), 400),
+        ("url_readers", json!({"url": link}), 404),
+    ] {
+        let reply = execute(&api, tool, arguments).await;
+        assert_eq!(reply.status, status, "{}", reply.body);
+        let row = read_row(&api, &reply).await;
+        assert!(!row.to_string().contains(signature), "{row}");
+        assert!(row["arguments"].to_string().contains(&masked), "{row}");
+        assert_eq!((&row["replayable"], &row["notReplayable"]), (&json!(false), &json!("masked")), "{row}");
+    }
+    let answer = read(&api, &link).await;
+    assert_eq!(answer.data()["data"]["content"], "Words.", "it works all the same: {}", answer.body);
 }
 
 #[tokio::test]

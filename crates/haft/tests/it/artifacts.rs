@@ -1,7 +1,7 @@
 //! Files through the doors of the binary: in and out as they are, for whom, by which link, how much of them.
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Reply};
+use haft_testkit::{Client, HaftProcess, Place, Reply, eventually};
 use serde_json::{Value, json};
 
 use crate::agents::make;
@@ -193,6 +193,55 @@ async fn what_is_too_much_is_refused_and_nothing_of_it_is_left() {
     assert_eq!(outgrown.status, 409, "{}", outgrown.body);
     upload(&api, "fits", "text/plain", &vec![b'x'; 30 << 20]).await;
     assert_eq!(count(&api).await, 2);
+}
+
+#[tokio::test]
+async fn a_user_has_no_more_room_by_making_spaces() {
+    let (server, api) = start(&[("HAFT_ARTIFACT_QUOTA", "1000000")]).await;
+    let kept = upload(&api, "a.txt", "text/plain", &[b'x'; 600_000]).await;
+    let space = make(&api, "/api/spaces", &json!({"name": "more room"})).await["id"].clone();
+    let there = make(&api, "/api/tokens", &json!({"name": "t", "spaceId": space})).await;
+    let there = Client::new(&server.url, there["token"].as_str().expect("a token"));
+    let full = send(&there, form("b.txt", "text/plain", &[b'x'; 600_000])).await;
+    assert_eq!((full.status, full.kind()), (409, "Conflict"), "{}", full.body);
+    let said = "your files in all spaces together would have more than 1000000 bytes; delete some first";
+    assert_eq!(full.message(), said);
+    assert_eq!(api.delete(&path(&kept)).await.status, 200);
+    upload(&there, "b.txt", "text/plain", &[b'x'; 600_000]).await;
+    assert_eq!(send(&api, form("a.txt", "text/plain", &[b'x'; 600_000])).await.status, 409);
+    // What goes with its space makes room as well.
+    let space = format!("/api/spaces/{}?force=true", space.as_str().expect("an id"));
+    assert_eq!(api.delete(&space).await.status, 200);
+    upload(&api, "a.txt", "text/plain", &[b'x'; 600_000]).await;
+}
+
+#[tokio::test]
+async fn what_nobody_can_reach_is_cleared_away_at_the_next_start() {
+    let place = Place::new();
+    let variables = place.variables();
+    let mut settings: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    settings.push(("HAFT_ARTIFACT_QUOTA", "1000000"));
+    let (server, api) = start(&settings).await;
+    let space = make(&api, "/api/spaces", &json!({"name": "team"})).await["id"].clone();
+    let chief = make(&api, "/api/tokens", &json!({"name": "chief", "spaceId": space})).await["token"].clone();
+    let chief = async |server: &HaftProcess| {
+        let chief = Client::new(&server.url, chief.as_str().expect("a token"));
+        send(&chief, form("a.txt", "text/plain", &[b'x'; 600_000])).await.status
+    };
+    let space = space.as_str().expect("an id");
+    make(&api, "/api/users", &json!({"name": "bob", "password": PASSWORD})).await;
+    let member = format!("/api/spaces/{space}/members/bob");
+    assert_eq!(api.put(&member, &json!({"role": "caller"})).await.status, 200);
+    let bob = token(&server, "bob", Some(space)).await;
+    upload(&bob, "b.txt", "text/plain", &[b'x'; 600_000]).await;
+    assert_eq!(api.delete(&member).await.status, 200);
+    assert_eq!(chief(&server).await, 409, "there is no room beside it");
+    server.terminate();
+    assert_eq!(server.ended().await, Some(0));
+
+    let (server, _) = start(&settings).await;
+    eventually("there is room again", async || chief(&server).await == 201).await;
 }
 
 #[tokio::test]

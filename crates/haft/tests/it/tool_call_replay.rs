@@ -48,6 +48,33 @@ async fn a_replay_is_for_the_agent_and_the_conversation_of_the_call() {
 }
 
 #[tokio::test]
+async fn a_replay_needs_no_body() {
+    let (_server, api) = start(&[]).await;
+    mock(&api, "echo", json!([])).await;
+    let called = execute(&api, "echo", json!({"n": 1})).await;
+    let path = format!("/api/tool-calls/{}/replay", read(&api, &called).await["id"].as_str().expect("an id"));
+    let send = async |api: &Client, body: &str| api.send(Method::POST, &path, body.into()).await;
+    let typed = api.with("content-type", "application/json");
+    for (client, body) in [(&api, ""), (&typed, ""), (&typed, "{}")] {
+        let again = send(client, body).await;
+        assert_eq!((again.status, &again.data()["data"]), (200, &json!({"n": 1})), "{body}: {}", again.body);
+    }
+    let other = send(&typed, "{\"arguments\": {\"some_name\": 2}}").await;
+    assert_eq!(other.data()["data"], json!({"some_name": 2}), "{}", other.body);
+    for (client, body, status, said) in [
+        (&api, "{}", 415, "Content-Type: application/json"),
+        (&typed, "{", 400, "not good JSON"),
+        (&typed, "\"zeppelin\"", 400, "expected struct Replay"),
+        (&typed, "{\"argument\": {}}", 400, "unknown field `argument`"),
+    ] {
+        let refused = send(client, body).await;
+        assert_eq!(refused.status, status, "{body}: {}", refused.body);
+        assert!(refused.message().contains(said), "{body}: {}", refused.message());
+        assert!(!refused.body.to_string().contains("zeppelin"), "it is not quoted: {}", refused.body);
+    }
+}
+
+#[tokio::test]
 async fn a_replay_is_never_answered_from_the_cache() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;

@@ -61,7 +61,7 @@ impl Listeners {
 
     /// Tells all that something changed. What it was they read in the store, each as far as it may.
     pub(crate) fn tell(&self, changes: Changes) {
-        if changes.identity || !changes.spaces.is_empty() {
+        if changes.identity || !changes.spaces.is_empty() || !changes.news.is_empty() {
             // Nobody may listen; then there is nobody to tell.
             let _ = self.changes.send(Arc::new(changes));
         }

@@ -169,8 +169,10 @@ impl EventStream {
     fn changed(&mut self, changed: Result<Arc<Changes>, RecvError>) {
         match changed {
             Ok(changes) => {
+                let space = &self.visitor.space;
                 // What is about people may be told in their spaces too.
-                self.is_behind |= changes.identity || changes.spaces.contains(&self.visitor.space);
+                self.is_behind |=
+                    changes.identity || changes.spaces.contains(space) || changes.news.contains(space);
             }
             Err(RecvError::Lagged(_)) => self.is_behind = true,
             Err(RecvError::Closed) => self.is_over = true,

@@ -38,6 +38,8 @@ impl Collector for Engine {
             gauge(&mut encoder, "haft_call_log_queue_length", help, queue.waiting)?;
             let help = "Places for calls under way and for those that wait for the call log.";
             gauge(&mut encoder, "haft_call_log_queue_capacity", help, queue.capacity)?;
+            let help = "Bytes that calls which wait for the call log take in memory, about.";
+            gauge(&mut encoder, "haft_call_log_queue_bytes", help, queue.bytes)?;
             let help = "Calls that were refused before they began.";
             let full = ([("reason", Quoted("log_full"))], queue.refused);
             counter(&mut encoder, "haft_calls_refused", help, [full])?;

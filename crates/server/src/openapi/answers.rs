@@ -25,8 +25,8 @@ const STREAM: &str = "EventStream";
 /// Things whose removal, too, may say which version it means.
 const REMOVED_BY_VERSION: [&str; 3] = ["Tool", "Agent", "Alert"];
 
-/// The body is too large, or not JSON: malformed, each with a status of its own.
-const OF_BODIES: [u16; 2] = [413, 415];
+/// The body does not come, is too large, or not JSON: malformed, each with a status of its own.
+const OF_BODIES: [u16; 3] = [408, 413, 415];
 
 /// All answers of a route, by status.
 pub(super) fn of(route: &Route, components: &Value) -> Value {
@@ -214,6 +214,7 @@ fn said_of(status: u16) -> &'static str {
         401 => "There is no token or session, or it is not known.",
         403 => "It is not allowed.",
         404 => "There is no such thing, or it is not for the caller to see.",
+        408 => "Nothing of the body came for half a minute.",
         409 => "It does not go with what is there: a stale version, a name that is taken, something in use.",
         413 => "The body is larger than 10 MB, or its file larger than 32 MiB.",
         415 => "The body is not JSON, or no form where one is asked for.",

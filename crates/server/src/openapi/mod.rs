@@ -21,6 +21,9 @@ const BASE: &str = "/api";
 /// Bodies that are forms, with files in them.
 const FORMS: [&str; 1] = ["NewArtifact"];
 
+/// Bodies that may be left out.
+const OPTIONAL: [&str; 1] = ["Replay"];
+
 const ABOUT: &str = "Every answer has one envelope: `{code, message, data}`, with `error` beside it when it failed; `code` is the HTTP status.\n\
     Bodies are JSON in camelCase, and the snake_case spelling of every field is accepted too. An unknown field is a 400 that names it.\n\
     Messages are in English or Chinese, as `Accept-Language` asks. Every answer carries `x-request-id`, which the server's log has too.\n\
@@ -93,7 +96,7 @@ fn operation(route: &Route, components: &Value) -> Value {
     if let Some(body) = route.doc.body {
         let media_type = if FORMS.contains(&body) { "multipart/form-data" } else { "application/json" };
         let content = json!({media_type: {"schema": reference("schemas", body)}});
-        operation["requestBody"] = json!({"required": true, "content": content});
+        operation["requestBody"] = json!({"required": !OPTIONAL.contains(&body), "content": content});
     }
     operation["responses"] = answers::of(route, components);
     operation

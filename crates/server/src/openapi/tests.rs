@@ -58,7 +58,7 @@ fn a_route_is_told_with_its_parameters_rights_and_answers() {
     );
     assert_eq!(
         statuses(replace),
-        ["200", "400", "401", "403", "404", "409", "413", "415", "429", "500", "503"]
+        ["200", "400", "401", "403", "404", "408", "409", "413", "415", "429", "500", "503"]
     );
     assert_eq!(statuses(&document["paths"]["/api/tools"]["post"])[..2], ["200", "201"], "a dry run is 200");
     let read = &document["paths"]["/api/tools/{id}/versions/{n}"]["get"];
@@ -72,8 +72,8 @@ fn a_route_is_told_with_its_parameters_rights_and_answers() {
 fn a_call_may_end_in_every_way_of_the_contract() {
     let document = document(&table());
     let expected = [
-        "200", "400", "401", "403", "404", "409", "413", "415", "422", "429", "499", "500", "502", "503",
-        "504",
+        "200", "400", "401", "403", "404", "408", "409", "413", "415", "422", "429", "499", "500", "502",
+        "503", "504",
     ];
     let execute = &document["paths"]["/api/tools/{id}/execute"]["post"];
     assert_eq!(statuses(execute), expected);

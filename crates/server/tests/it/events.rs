@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use haft_engine::{AgentId, CallOptions, CallRequest, Caller, ConversationId, Locale, Source, ToolService};
+use haft_core::alert::{AlertSpec, Metric, Step};
+use haft_core::secret::SecretOwner;
+use haft_core::{SecretRef, SpaceId};
+use haft_engine::{
+    AgentId, CallOptions, CallRequest, Caller, ConversationId, Locale, SecretSource, Source, ToolService,
+};
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
@@ -88,4 +94,37 @@ async fn without_events_of_calls_there_are_still_changes_to_wait_for() {
     assert_eq!((ready.name.as_str(), ready.id.is_some()), ("ready", true));
     app.stop.cancel();
     assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test]
+async fn an_alert_is_heard_of_and_costs_calls_nothing() {
+    let app = App::start().await;
+    let me = app.api.get("/api/me").await;
+    let space: SpaceId = me.data()["space"]["id"].as_str().expect("an id").parse().expect("an id");
+    let kept = app.api.put("/api/secrets/KEY", &json!({"value": "something"})).await;
+    assert_eq!(kept.status, 200, "{}", kept.body);
+    let spec = AlertSpec {
+        name: None,
+        metric: Metric::ErrorRate,
+        tool: None,
+        above: 0.5,
+        for_seconds: 0,
+        webhook: None,
+    };
+    let alert = app.store.create_alert(space, None, spec).await.expect("an alert");
+    let revision = app.store.current_revision().await.expect("a revision");
+    let following = tokio::spawn(app.app.clone().follow(revision, app.stop.clone()));
+    let mut stream = app.api.events("/api/events").await;
+    assert_eq!(stream.event().await.name, "ready");
+    let key = SecretRef { owner: SecretOwner::Space, name: "KEY".to_owned() };
+    let known = async || app.secrets.reveal(space, None, &key).await.map(|value| value.is_some());
+    assert!(known().await.is_ok_and(|is_known| is_known), "a call needs it");
+
+    let fired = app.store.step_alert(space, &alert, Step::Fire, Some(1.0), Timestamp::now()).await;
+    assert!(fired.is_ok_and(|alert| alert.is_some()));
+    assert_eq!(stream.event().await.name, "alert.fired");
+    app.store.close().await;
+    assert!(known().await.is_ok_and(|is_known| is_known), "and the next call asks no database for it");
+    app.stop.cancel();
+    following.await.expect("it ends");
 }

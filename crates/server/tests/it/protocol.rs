@@ -1,10 +1,16 @@
 //! What holds for every route: tokens, envelope, ids, media types, sizes, methods.
 
+use std::convert::Infallible;
+
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use futures_util::{StreamExt, stream};
 use haft_testkit::Client;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tower::ServiceExt;
 
 use crate::support::{App, TOKEN, mock};
 
@@ -151,6 +157,33 @@ async fn a_body_over_ten_megabytes_is_refused_before_it_is_read() {
         .send(Method::POST, "/api/tools/fixed/execute", fits.into_bytes())
         .await;
     assert_eq!(reply.status, 200);
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let app = App::start().await;
+    // Who it is is known afterwards, so nothing below waits for the database while time flies.
+    assert_eq!(app.execute("fixed", json!({})).await.status, 200);
+    tokio::time::pause();
+    for (path, content_type, start) in [
+        ("/api/tools/fixed/execute", "application/json", "{\"arguments\": "),
+        ("/api/artifacts", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data"),
+    ] {
+        let begun = stream::iter([Ok::<_, Infallible>(start)]).chain(stream::pending());
+        let request = Request::post(path)
+            .header("authorization", format!("Bearer {TOKEN}"))
+            .header("content-type", content_type)
+            .header("transfer-encoding", "chunked")
+            .body(Body::from_stream(begun))
+            .expect("a request");
+        let answer = app.app.router().oneshot(request).await.expect("it always answers");
+        let is_closed = answer.headers().get("connection").is_some_and(|value| value == "close");
+        assert_eq!((answer.status().as_u16(), is_closed), (408, true), "{path}");
+        let body = to_bytes(answer.into_body(), usize::MAX).await.expect("a body");
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        assert_eq!(body["message"], "nothing of the body came for 30 seconds", "{path}");
+        assert_eq!(body["error"]["kind"], "BadRequest", "{path}");
+    }
 }
 
 async fn answer_of(stream: &mut TcpStream) -> String {

@@ -75,6 +75,10 @@ pub(crate) struct App {
     pub(crate) url: String,
     pub(crate) api: Client,
     pub(crate) engine: ToolService,
+    pub(crate) store: Store,
+    pub(crate) secrets: Arc<StoredSecrets>,
+    /// What is served, for who wants to ask it without a connection.
+    pub(crate) app: haft_server::App,
     pub(crate) served: JoinHandle<std::io::Result<()>>,
     pub(crate) stop: CancellationToken,
     _stop: DropGuard,
@@ -107,14 +111,18 @@ impl App {
         let secrets = Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
         let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
         let log = CallLog::open(&Database::Memory).await.expect("a call log in memory");
-        let (metrics, settings) = (Arc::default(), Settings::default());
-        let app = haft_server::App::new(engine.clone(), store, log, secrets, egress, metrics, settings);
-        let (router, stop) = (app.router(), app.stopping());
-        let served = tokio::spawn(haft_server::serve(listener, router, stop.clone(), grace));
+        let (tools, metrics, settings) = (engine.clone(), Arc::default(), Settings::default());
+        let app =
+            haft_server::App::new(tools, store.clone(), log, secrets.clone(), egress, metrics, settings);
+        let stop = app.stopping();
+        let served = tokio::spawn(haft_server::serve(listener, app.router(), stop.clone(), grace));
         Self {
             api: Client::new(&url, TOKEN),
             url,
             engine,
+            store,
+            secrets,
+            app,
             served,
             stop: stop.clone(),
             _stop: stop.drop_guard(),

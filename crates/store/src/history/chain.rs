@@ -20,6 +20,9 @@ const STEP: u64 = 500;
 /// And so many batches go at most before somebody else has a turn.
 const BATCHES: usize = 10;
 
+/// So many entries stay at most, however young they are.
+const MOST: i64 = 1_000_000;
+
 /// Where the link of a row stands behind [`COLUMNS`].
 const LINK: usize = 10;
 
@@ -102,7 +105,8 @@ impl Store {
         }
     }
 
-    /// Lets go of what was done before an instant, and says how many entries that were.
+    /// Lets go of what was done before an instant, and of what is more than may be kept. It stops after some
+    /// thousands, and says how many entries went; ask again until none does.
     pub async fn forget_history(&self, before: Timestamp) -> Result<u64, CallError> {
         let mut gone = 0;
         for _ in 0..BATCHES {
@@ -144,16 +148,17 @@ impl Store {
         row.ok_or_else(|| failure::unreadable("no count"))?.number(0)
     }
 
-    /// Takes entries from the beginning of the chain for as long as they are old.
+    /// Takes entries from the beginning of the chain for as long as they are old, or too many.
     async fn forget_some_history(&self, before: Timestamp) -> Result<u64, CallError> {
         let mut tx = self.db().begin().await?;
-        CHAIN.hold(&mut tx).await?;
+        let first_kept = CHAIN.hold(&mut tx).await?.seq - MOST + 1;
         let mut last = None;
         for row in tx.rows("SELECT seq, chain, at FROM history ORDER BY seq LIMIT $1", args![STEP]).await? {
-            if row.time(2)? >= before {
+            let seq = row.int(0)?;
+            if seq >= first_kept && row.time(2)? >= before {
                 break;
             }
-            last = Some(Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? });
+            last = Some(Place { seq, link: read_link(row.bytes(1)?)? });
         }
         let Some(last) = last else { return Ok(0) };
         CHAIN.move_anchor(&mut tx, last).await?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use haft_core::artifact::{Artifact, LARGEST, NewArtifact};
 use haft_core::id::ArtifactId;
 use haft_core::space::Role;
@@ -165,6 +166,93 @@ async fn limits_hold_and_what_goes_makes_room() {
         assert_eq!(kind(large.write(b"x").await), ErrorKind::Validation);
         large.abandon().await;
         assert!(listed(&store, home.id, ada.id).await.is_empty());
+    })
+    .await;
+}
+
+/// Whether what a user holds counts for exactly so many bytes.
+async fn holds(store: &Store, space: SpaceId, owner: UserId, bytes: u64) -> bool {
+    let too_little = begin(store, space, owner, bytes + 4095).await;
+    let enough = begin(store, space, owner, bytes + 4096).await;
+    let is_exact = too_little.is_err() && enough.is_ok();
+    for upload in [too_little, enough].into_iter().flatten() {
+        upload.abandon().await;
+    }
+    is_exact
+}
+
+#[tokio::test]
+async fn a_new_space_is_no_new_room() {
+    both(async |place| {
+        let store = place.open().await;
+        let ((ada, home), (bob, _)) = (user(&store, "ada").await, user(&store, "bob").await);
+        let team = store.create_space("team", ada.id).await.expect("a space").id;
+        store.put_member(team, bob.id, Role::Caller).await.expect("a member");
+        let kept = keep(&store, home.id, ada.id, &[&bytes(PIECE)]).await;
+        let quota = PIECE as u64 + 2 * 4096;
+        let mut second = begin(&store, team, ada.id, quota).await.expect("room for an empty one");
+        second.write(b"x").await.expect("it waits");
+        let full = second.finish().await.expect_err("one byte too much");
+        assert_eq!(full.kind(), ErrorKind::Conflict);
+        assert!(full.message().render(Locale::En).contains("in all spaces"), "{full}");
+        second.abandon().await;
+        // What one holds elsewhere takes no room from others.
+        let mut bobs = begin(&store, team, bob.id, quota).await.expect("begun");
+        bobs.write(&bytes(PIECE)).await.expect("taken");
+        bobs.abandon().await;
+
+        let there = keep(&store, team, ada.id, &[&bytes(PIECE)]).await;
+        let both_of_them = kept.size + there.size + 2 * 4096;
+        assert!(holds(&store, home.id, ada.id, both_of_them).await);
+        store.delete_artifact(home.id, ada.id, kept.id).await.expect("deleted");
+        assert!(holds(&store, home.id, ada.id, there.size + 4096).await);
+        store.delete_space(team, Force::Yes).await.expect("deleted");
+        assert!(holds(&store, home.id, ada.id, 0).await, "what was in the space counts no more");
+    })
+    .await;
+}
+
+/// Sends a file of one piece; nothing where there is no room for it.
+async fn send_piece(store: &Store, space: SpaceId, owner: UserId, quota: u64) -> Option<Artifact> {
+    let mut upload = begin(store, space, owner, quota).await.ok()?;
+    if upload.write(&bytes(PIECE)).await.is_err() {
+        upload.abandon().await;
+        return None;
+    }
+    Some(upload.finish().await.expect("all of it is there"))
+}
+
+#[tokio::test]
+async fn what_is_counted_is_exact_however_many_send_at_once() {
+    both(async |place| {
+        let store = place.open().await;
+        let another = place.another(&store).await;
+        let (ada, home) = user(&store, "ada").await;
+        let quota = 3 * (PIECE as u64 + 4096);
+        let mut spaces = Vec::new();
+        for number in 0..8 {
+            spaces.push(store.create_space(&format!("space {number}"), ada.id).await.expect("a space").id);
+        }
+        let (first, second) = spaces.split_at(4);
+        let here = join_all(first.iter().map(|space| send_piece(&store, *space, ada.id, quota)));
+        let there = join_all(second.iter().map(|space| send_piece(&another, *space, ada.id, quota)));
+        let (here, there) = tokio::join!(here, there);
+        let kept: u64 = here.into_iter().chain(there).flatten().map(|file| file.size + 4096).sum();
+        assert!((1..=quota).contains(&kept), "{kept}");
+        assert!(holds(&store, home.id, ada.id, kept).await, "{kept}");
+
+        // A space that goes while something is sent to it takes all of that along.
+        let doomed = store.create_space("doomed", ada.id).await.expect("a space").id;
+        let mut upload = begin(&another, doomed, ada.id, QUOTA).await.expect("begun");
+        let piece = bytes(PIECE);
+        let sending = async {
+            while upload.write(&piece).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let (gone, ()) = tokio::join!(store.delete_space(doomed, Force::Yes), sending);
+        gone.expect("deleted");
+        assert!(holds(&store, home.id, ada.id, kept).await, "{kept}");
     })
     .await;
 }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use haft_core::alert::Step;
 use haft_store::Changes;
 
+use crate::alerts::{above, at};
 use crate::support::{both, put_tool, user};
 
 #[tokio::test]
@@ -13,13 +15,37 @@ async fn each_change_is_told_with_its_space() {
         let start = store.current_revision().await.expect("a revision");
         let (_, home) = user(&store, "ada").await;
         let told = store.changes_since(start).await.expect("changes");
-        assert_eq!(told, Changes { revision: start + 1, spaces: vec![home.id], identity: true });
+        let expected = |revision, spaces, identity| Changes { revision, spaces, identity, news: vec![] };
+        assert_eq!(told, expected(start + 1, vec![home.id], true));
 
         put_tool(&store, home.id, "weather").await;
         let told = store.changes_since(start + 1).await.expect("changes");
-        assert_eq!(told, Changes { revision: start + 2, spaces: vec![home.id], identity: false });
+        assert_eq!(told, expected(start + 2, vec![home.id], false));
         let told = store.changes_since(start + 2).await.expect("changes");
-        assert_eq!(told, Changes { revision: start + 2, spaces: vec![], identity: false });
+        assert_eq!(told, expected(start + 2, vec![], false));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_alerts_do_is_told_to_listeners_alone() {
+    both(async |place| {
+        let store = place.open().await;
+        let another = place.another(&store).await;
+        let (_, home) = user(&store, "ada").await;
+        let start = store.current_revision().await.expect("a revision");
+        let alert = store.create_alert(home.id, None, above(1.0)).await.expect("an alert");
+        let fired = store.step_alert(home.id, &alert, Step::Fire, Some(2.0), at(0)).await.expect("an answer");
+        let news = vec![home.id];
+        let told = another.changes_since(start).await.expect("changes");
+        let expected = Changes { revision: start + 2, spaces: vec![], identity: false, news };
+        assert_eq!((told, fired.is_some()), (expected.clone(), true));
+
+        put_tool(&store, home.id, "weather").await;
+        let told = another.changes_since(start + 1).await.expect("changes");
+        assert_eq!(told, Changes { revision: start + 3, spaces: vec![home.id], ..expected });
+        let told = another.changes_since(start + 2).await.expect("changes");
+        assert_eq!((told.spaces, told.news), (vec![home.id], vec![]), "each is told once");
     })
     .await;
 }

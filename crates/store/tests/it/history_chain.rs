@@ -87,3 +87,23 @@ async fn old_entries_go_and_the_rest_can_still_be_verified() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_million_entries_stay_and_older_ones_go() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        for name in ["one", "two", "three"] {
+            put_tool(&store, home.id, name).await;
+        }
+        // As if so many were behind them that all but the last are too many.
+        let entries = store.history_since(home.id, 0, 10).await.expect("entries");
+        let head = entries[1].seq + 1_000_000;
+        place.raw(&format!("UPDATE history_chain SET seq = {head}")).await;
+        assert_eq!(store.forget_history(Timestamp::MIN).await.expect("some"), entries[1].seq);
+        assert_eq!(store.forget_history(Timestamp::MIN).await.expect("none"), 0);
+        let kept = store.history_since(home.id, 0, 10).await.expect("entries");
+        assert_eq!(kept, [entries[2].clone()]);
+    })
+    .await;
+}

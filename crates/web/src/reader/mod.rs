@@ -7,7 +7,7 @@ mod media;
 mod page;
 
 use bytes::Bytes;
-use haft_core::artifact::{self, ArtifactBytes};
+use haft_core::artifact::{self, ArtifactBytes, ArtifactRef};
 use haft_core::builtin::Builtin;
 use haft_core::tool::Title;
 use haft_core::{
@@ -47,9 +47,6 @@ const DEFAULT_LENGTH: usize = 5_000;
 
 const PAGES: HeaderValue =
     HeaderValue::from_static("text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8");
-/// Part of every address of a file that is kept here.
-const FILES: &str = "/api/artifacts/";
-
 const ENGLISH: HeaderValue = HeaderValue::from_static("en, *;q=0.5");
 const CHINESE: HeaderValue = HeaderValue::from_static("zh-CN, zh;q=0.9, en;q=0.8, *;q=0.5");
 
@@ -218,8 +215,10 @@ impl Builtin for UrlReader {
     }
 
     fn reads_own_files(&self, arguments: &Arguments) -> bool {
-        let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
-        url.contains(artifact::SCHEME) || url.contains(FILES)
+        let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default().trim();
+        // Read like an address of ours is: more than one text stands for the same.
+        let is_kept_here = |url: Url| url.path().contains(artifact::PATH);
+        ArtifactRef::parse(url).is_some() || Url::parse(url).is_ok_and(is_kept_here)
     }
 
     fn run<'a>(

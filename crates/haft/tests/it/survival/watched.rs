@@ -13,7 +13,7 @@ async fn a_circuit_that_is_open_at_one_of_two_servers_fires_once() {
     let Some(database) = Database::new() else { return };
     let settings = Settings::sharing(&database.url()).with("HAFT_ALERT_INTERVAL", "1000");
     let (_first, here) = settings.start().await;
-    let (_second, _) = settings.start().await;
+    let (_second, there) = settings.start().await;
     let listener = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let error = json!({"error": {"kind": "Server", "message": "it is unwell"}});
     let tool = json!({
@@ -24,6 +24,8 @@ async fn a_circuit_that_is_open_at_one_of_two_servers_fires_once() {
     let alert = json!({"metric": "circuitOpen", "above": 0, "webhook": listener.url("/")});
     let alert = here.post("/api/alerts", &alert).await;
     assert_eq!(alert.status, 201, "{}", alert.body);
+    let mut heard = there.events("/api/events?types=alert.*").await;
+    assert_eq!(heard.event().await.name, "ready");
     for _ in 0..5 {
         call(&here, "unwell").await;
     }
@@ -38,4 +40,8 @@ async fn a_circuit_that_is_open_at_one_of_two_servers_fires_once() {
     assert_eq!(here.post("/api/tools/unwell/circuit/reset", &json!({})).await.status, 200);
     within(FIVE_SECONDS, "it resolves", async || told().len() > 1).await;
     assert_eq!(told(), ["alert.fired", "alert.resolved"]);
+    // Whoever watches, all servers tell those who listen to them.
+    for name in ["alert.fired", "alert.resolved"] {
+        assert_eq!(heard.event().await.name, name);
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use haft_core::artifact::{self, Artifact};
+use haft_core::artifact::{self, Artifact, PATH, SIGNATURE};
 use haft_core::id::ArtifactId;
 use haft_core::{CallError, UserId};
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ use crate::auth::Who;
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters};
-use crate::stored_artifacts::{PATH, SIGNATURE, find};
+use crate::stored_artifacts::find;
 use crate::visitors::Visitor;
 
 /// A link holds so long.

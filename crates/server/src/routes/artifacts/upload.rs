@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::form::FileForm;
 use crate::visitors::Visitor;
 
-/// What all files of a space may count for, unless the operator says otherwise.
+/// What all files of a space may count for, and all files of a user, unless the operator says otherwise.
 const QUOTA: u64 = 1 << 30;
 
 /// A form is so much larger than its file at most.

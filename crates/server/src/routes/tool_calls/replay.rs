@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use haft_core::error::ROOT;
-use haft_core::{CallError, CallOptions, Caller, ErrorKind, Message, Violation};
+use haft_core::{CallError, CallOptions, Caller, ErrorKind, Message};
 use haft_engine::CallRequest;
 use haft_store::LoggedCall;
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use super::find;
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Known;
-use crate::body::JsonBody;
+use crate::body::{MaybeJsonBody, read_as_written};
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::Named;
@@ -55,10 +54,10 @@ async fn replay(
     asked: Asked,
     Traced(trace_parent): Traced,
     Named(id): Named,
-    JsonBody(body): JsonBody,
+    MaybeJsonBody(body): MaybeJsonBody,
 ) -> Result<Response, Failure> {
     // The names within the arguments are the tool's own and stay as they are.
-    let Replay { arguments } = serde_json::from_value(body).map_err(unreadable)?;
+    let Replay { arguments } = read_as_written(body)?;
     let call = find(&state, caller.space, &id).await?;
     let arguments = match arguments {
         Some(arguments) => arguments,
@@ -83,10 +82,6 @@ async fn replay(
     };
     let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
     Ok(envelope::outcome(&result, &asked))
-}
-
-fn unreadable(error: serde_json::Error) -> CallError {
-    CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))])
 }
 
 /// What the call was given, unless something of it is gone.

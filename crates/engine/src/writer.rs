@@ -1,0 +1,105 @@
+//! The writer of records: takes them off the queue and gives them to the sink, many at a time.
+//!
+//! A sink that cannot write for now is asked again for as long as it takes. One that refuses a record for
+//! good keeps all the others, and a stub of that one.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use haft_core::CallError;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::record::{CallRecord, CallSink, SinkError, Waiting};
+
+/// So many records go to the sink at once, at most.
+pub(crate) const BATCH: usize = 512;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+pub(crate) struct Writer {
+    pub(crate) sink: Arc<dyn CallSink>,
+    pub(crate) records: mpsc::Receiver<CallRecord>,
+    pub(crate) closing: CancellationToken,
+    pub(crate) waiting: Arc<Waiting>,
+    /// So long records are gathered before the next batch.
+    pub(crate) gathering: Duration,
+}
+
+impl Writer {
+    /// Writes until nobody can send any more.
+    pub(crate) async fn run(mut self) {
+        let mut batch = Vec::with_capacity(BATCH);
+        while self.records.recv_many(&mut batch, BATCH).await > 0 {
+            let bytes: usize = batch.iter().map(CallRecord::weight).sum();
+            keep(&*self.sink, &batch).await;
+            batch.clear();
+            self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            if !self.gathering.is_zero() && self.records.len() < BATCH {
+                tokio::select! {
+                    () = tokio::time::sleep(self.gathering) => {}
+                    () = self.waiting.batch.notified() => {}
+                    () = self.closing.cancelled() => {}
+                }
+            }
+        }
+    }
+}
+
+/// Has a sink keep records, in their order, however long that takes.
+async fn keep(sink: &dyn CallSink, batch: &[CallRecord]) {
+    // The next ones last.
+    let mut left = vec![batch];
+    let mut pause = FIRST_PAUSE;
+    while let Some(records) = left.pop() {
+        let Err(error) = write_once(sink, records).await else {
+            pause = FIRST_PAUSE;
+            continue;
+        };
+        if is_for_good(&error) {
+            if let [record] = records {
+                if keep_stub(sink, record, &error).await {
+                    continue;
+                }
+            } else {
+                let (first, second) = records.split_at(records.len() / 2);
+                left.extend([second, first]);
+                continue;
+            }
+        }
+        tracing::warn!(records = records.len(), %error, "The call log could not be written; trying again");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        left.push(records);
+    }
+}
+
+/// Keeps what can be kept of a record that is refused. False when even that is refused: then it is not the
+/// record that is at fault.
+async fn keep_stub(sink: &dyn CallSink, record: &CallRecord, refusal: &SinkError) -> bool {
+    let stub = record.stub();
+    if write_once(sink, std::slice::from_ref(&stub)).await.is_err() {
+        return false;
+    }
+    let cause = refusal.source().map(ToString::to_string);
+    tracing::error!(
+        call.id = %stub.call_id, tool.name = %stub.tool_name, error = %refusal, cause,
+        "The call log refused a call for good; only that it was made, and how it ended, is on record"
+    );
+    true
+}
+
+/// Whether the same records would be refused again.
+fn is_for_good(error: &SinkError) -> bool {
+    error.downcast_ref::<CallError>().is_some_and(|error| !error.may_be_sent_again())
+}
+
+/// A sink that panics has failed like any other.
+async fn write_once(sink: &dyn CallSink, records: &[CallRecord]) -> Result<(), SinkError> {
+    let written = AssertUnwindSafe(async { sink.write(records).await }).catch_unwind().await;
+    written.unwrap_or_else(|_| Err("the sink panicked".into()))
+}

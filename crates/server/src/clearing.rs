@@ -1,0 +1,53 @@
+//! Clears away what has ended: when the server starts, and every hour after that.
+//!
+//! Beside all else, in short steps: whoever follows changes must not wait for it. What has ended is for the
+//! store to say.
+
+use std::time::Duration;
+
+use haft_store::Store;
+use jiff::Timestamp;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+const INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Who changed what stays on record for so long.
+const ON_RECORD: Duration = Duration::from_secs(400 * 24 * 3600);
+
+/// Others have their turn for so long, while there is more to take from the record.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Clears until told to stop.
+pub(crate) async fn clear(store: &Store, stop: &CancellationToken) {
+    loop {
+        tokio::select! {
+            () = turn(store) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Clears once, and rests.
+async fn turn(store: &Store) {
+    if let Err(error) = store.delete_expired().await {
+        tracing::warn!(%error, "What has ended could not be cleared away");
+    }
+    forget(store).await;
+    sleep(INTERVAL).await;
+}
+
+/// Takes from the record what is old or too much.
+async fn forget(store: &Store) {
+    loop {
+        let oldest = Timestamp::now().saturating_sub(ON_RECORD).unwrap_or(Timestamp::MIN);
+        match store.forget_history(oldest).await {
+            Ok(0) => return,
+            Ok(_) => sleep(BREATH).await,
+            Err(error) => {
+                tracing::warn!(%error, "Old changes could not be taken from the record");
+                return;
+            }
+        }
+    }
+}
