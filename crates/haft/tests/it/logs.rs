@@ -55,14 +55,14 @@ async fn every_line_is_json_and_reads_alone() {
         assert!(is_flat, "{line}");
     }
     assert_eq!(request_id(&given), "order-7");
-    for (reply, tool, outcome) in [
-        (&given, "calculator", "success"),
-        (&made, "calculator", "success"),
-        (&unknown, "whether", "NotFound"),
+    for (reply, tool, outcome, level) in [
+        (&given, "calculator", "success", "DEBUG"),
+        (&made, "calculator", "success", "DEBUG"),
+        (&unknown, "whether", "NotFound", "INFO"),
     ] {
         let line = line(&lines, "request.id", request_id(reply));
         for (field, value) in [
-            ("level", json!("INFO")),
+            ("level", json!(level)),
             ("message", json!(format!("Called tool `{tool}`: {outcome}"))),
             ("call.id", reply.data()["callId"].clone()),
             ("tool.name", json!(tool)),

@@ -36,11 +36,33 @@ async fn whoever_counts_at_the_same_time_counts_each_row_once() {
 }
 
 #[tokio::test]
+async fn rows_are_counted_as_they_are_written_or_read_where_others_wrote_too() {
+    both(async |place| {
+        let (log, other) = (place.open_log().await, place.open_log().await);
+        let (space, now) = (space(), today());
+        log.insert(&calls(space, now, 0..3)).await.expect("written");
+        // Nothing is read of what this process wrote.
+        place.raw_log("UPDATE tool_call_log SET duration = -1 WHERE seq = 2").await;
+        roll_up(&log).await;
+        assert_eq!(counted(&log, space, Window::Hour).await, 3);
+        log.insert(&calls(space, now, 3..5)).await.expect("written");
+        other.insert(&calls(space, now, 5..6)).await.expect("written");
+        log.insert(&calls(space, now, 6..8)).await.expect("written");
+        roll_up(&log).await;
+        assert_eq!(counted(&log, space, Window::Hour).await, 8);
+        roll_up(&other).await;
+        assert_eq!(counted(&log, space, Window::Hour).await, 8, "each once");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn many_rows_are_counted_in_several_turns() {
     both(async |place| {
-        let log = place.open_log().await;
+        // Who did not write the rows has to read them.
+        let (writer, log) = (place.open_log().await, place.open_log().await);
         let (space, now) = (space(), today());
-        log.insert(&calls(space, now, 0..5100)).await.expect("written");
+        writer.insert(&calls(space, now, 0..5100)).await.expect("written");
         assert!(log.roll_up().await.expect("counted"), "there is more");
         let some = counted(&log, space, Window::Hour).await;
         assert!(0 < some && some < 5100, "{some}");
@@ -138,9 +160,9 @@ async fn counts_are_kept_for_longer_the_larger_their_buckets_are() {
 #[tokio::test]
 async fn what_cannot_be_read_stops_no_counting() {
     both(async |place| {
-        let log = place.open_log().await;
+        let (writer, log) = (place.open_log().await, place.open_log().await);
         let (space, now) = (space(), today());
-        log.insert(&calls(space, now, 0..5)).await.expect("written");
+        writer.insert(&calls(space, now, 0..5)).await.expect("written");
         place.raw_log("UPDATE tool_call_log SET duration = -1 WHERE seq = 2").await;
         roll_up(&log).await;
         assert_eq!(counted(&log, space, Window::Hour).await, 4);
