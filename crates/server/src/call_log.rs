@@ -18,6 +18,9 @@ const MOST_DETAILS: usize = 8 << 10;
 /// So often what is old is let go.
 const UPKEEP: Duration = Duration::from_secs(5 * 60);
 
+/// So long calls are written undisturbed when there is more to let go.
+const BREATH: Duration = Duration::from_millis(100);
+
 /// So often what came is counted.
 const COUNTING: Duration = Duration::from_secs(1);
 
@@ -35,11 +38,16 @@ async fn tidy(log: &CallLog, keep: Retention, stop: &CancellationToken) {
             done = log.maintain(keep) => done,
             () = stop.cancelled() => return,
         };
-        if let Err(error) = done {
-            tracing::warn!(%error, "The call log could not be tidied; trying again later");
-        }
+        let pause = match done {
+            Ok(true) => BREATH,
+            Ok(false) => UPKEEP,
+            Err(error) => {
+                tracing::warn!(%error, "The call log could not be tidied; trying again later");
+                UPKEEP
+            }
+        };
         tokio::select! {
-            () = tokio::time::sleep(UPKEEP) => {}
+            () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => return,
         }
     }

@@ -36,10 +36,11 @@ CREATE TABLE tool_call_log (
 -- What belongs to no day that has a partition.
 CREATE TABLE tool_call_log_rest PARTITION OF tool_call_log DEFAULT;
 CREATE INDEX tool_call_log_seq ON tool_call_log (seq);
--- A call id that is not the row's own was given by the caller.
-CREATE INDEX tool_call_log_call ON tool_call_log (space_id, call_id) WHERE call_id IS NOT NULL;
+-- A call id that is not the row's own was given by the caller, who may have given it often: the last is meant.
+CREATE INDEX tool_call_log_call ON tool_call_log (space_id, call_id, id) WHERE call_id IS NOT NULL;
 CREATE INDEX tool_call_log_tool ON tool_call_log (space_id, tool_name, id);
 -- What is rare is found by an index of its own; what is common is met soon on the way through all.
+-- Each ends with the id, so that a walk along it goes back in time.
 CREATE INDEX tool_call_log_errors ON tool_call_log (space_id, id) WHERE status <> 'success';
 CREATE INDEX tool_call_log_kind ON tool_call_log (space_id, error_kind, id) WHERE error_kind IS NOT NULL;
 CREATE INDEX tool_call_log_agent ON tool_call_log (space_id, agent_id, id) WHERE agent_id IS NOT NULL;

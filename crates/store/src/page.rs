@@ -51,9 +51,14 @@ impl Page {
             return (items, None);
         }
         items.truncate(limit);
-        let next = items.last().map(key).and_then(|key| serde_json::to_vec(&key).ok());
-        (items, next.map(|key| URL_SAFE_NO_PAD.encode(key)))
+        let next = items.last().map(key).and_then(|(name, id)| cursor(name, &id));
+        (items, next)
     }
+}
+
+/// The cursor of a page that begins after a name and an id.
+pub(crate) fn cursor(name: &str, id: &str) -> Option<String> {
+    serde_json::to_vec(&(name, id)).ok().map(|key| URL_SAFE_NO_PAD.encode(key))
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ impl PostgresDb {
             // Whoever stops in the middle of a change must not stop all others.
             ("idle_in_transaction_session_timeout", LOCK),
             ("lock_timeout", LOCK),
+            // Compiling a statement over many days of calls takes longer than any of ours may.
+            ("jit", "off"),
         ]);
         let pool = |most| PgPoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
         let connected = pool(READERS).connect_with(options.clone()).await.map_err(failure::of_start)?;

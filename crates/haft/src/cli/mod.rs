@@ -122,6 +122,12 @@ pub(crate) struct Settings {
     /// Bytes that all files of one space, or of one user, may have together [default: 1 GiB]
     #[arg(long, global = true, env = "HAFT_ARTIFACT_QUOTA", value_name = "BYTES", help_heading = "Settings")]
     pub(crate) artifact_quota: Option<u64>,
+    /// Days for which calls stay on record, 1 to 3650 [default: 30]
+    #[arg(long, global = true, env = "HAFT_CALL_LOG_DAYS", value_name = "DAYS", help_heading = "Settings")]
+    pub(crate) call_log_days: Option<u64>,
+    /// Bytes that calls on record may take, 64 MiB or more [default: 16 GiB]
+    #[arg(long, global = true, env = "HAFT_CALL_LOG_BYTES", value_name = "BYTES", help_heading = "Settings")]
+    pub(crate) call_log_bytes: Option<u64>,
     /// Language of messages: en or zh; by default that of the terminal
     #[arg(long, global = true, value_name = "LANG", value_parser = parse_locale, help_heading = "Settings")]
     pub(crate) lang: Option<Locale>,

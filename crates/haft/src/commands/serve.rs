@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use haft_core::user::Scope;
 use haft_core::{CallError, ErrorKind};
 use haft_server::{App, Metrics, Settings, StoredArtifacts, StoredSecrets, Traces};
-use haft_store::{Retention, Store};
+use haft_store::Store;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -58,6 +58,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         let (least, most) = ALERT_INTERVALS.into_inner();
         bail!("alert_interval must be from {least} to {most} milliseconds, not {interval}");
     }
+    let keep = config.retention()?;
     let egress = config.egress()?;
     let collector = config::traces()?;
     let locale = config.locale;
@@ -105,7 +106,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let stop = app.stopping();
     stop_on_signal(stop.clone())?;
     let following = app.clone().follow(revision, stop.clone());
-    let tidying = haft_server::keep_up(log.clone(), Retention::default(), stop.clone());
+    let tidying = haft_server::keep_up(log.clone(), keep, stop.clone());
     let alerting = app.clone().watch_alerts(stop.clone());
 
     if needs_link {

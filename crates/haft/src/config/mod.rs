@@ -1,6 +1,7 @@
 //! The configuration: flags, then environment, then `haft.toml`; read once, checked, passed on by part.
 
 mod otlp;
+mod retention;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use anyhow::Context;
 use haft_core::Locale;
 use haft_egress::{Egress, Networks};
 use haft_server::TraceSettings;
+use haft_store::Retention;
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -38,6 +40,8 @@ struct File {
     allowed_origins: Vec<String>,
     alert_interval: Option<u64>,
     artifact_quota: Option<u64>,
+    call_log_days: Option<u64>,
+    call_log_bytes: Option<u64>,
 }
 
 /// What the process runs with, beside the flags of its command.
@@ -60,6 +64,8 @@ pub(crate) struct Config {
     networks: Networks,
     /// In PEM form.
     ca_certs: Option<Vec<u8>>,
+    call_log_days: Option<u64>,
+    call_log_bytes: Option<u64>,
 }
 
 impl Config {
@@ -100,6 +106,8 @@ impl Config {
             },
             alert_interval: file.alert_interval,
             artifact_quota: settings.artifact_quota.or(file.artifact_quota),
+            call_log_days: settings.call_log_days.or(file.call_log_days),
+            call_log_bytes: settings.call_log_bytes.or(file.call_log_bytes),
             search: search()?,
             login_file: login_file(),
             addr: file.addr,
@@ -120,6 +128,11 @@ impl Config {
             None => builder,
         };
         Ok(builder.build())
+    }
+
+    /// How much of the call log is kept.
+    pub(crate) fn retention(&self) -> anyhow::Result<Retention> {
+        retention::settings(self.call_log_days, self.call_log_bytes)
     }
 }
 

@@ -62,3 +62,26 @@ async fn what_is_wrong_in_the_file_is_said_with_its_place() {
     let ended = run(HAFT, &["serve"], &[("HAFT_ALERT_INTERVAL", "5")], "").await;
     assert!(ended.code == 1 && ended.stderr.contains("from 100 to 3600000"), "{}", ended.stderr);
 }
+
+#[tokio::test]
+async fn how_much_of_the_call_log_is_kept_is_checked() {
+    let days = "call_log_days must be from 1 to 3650, not";
+    let bytes = "call_log_bytes must be at least 67108864";
+    for (name, value, code, said) in [
+        ("HAFT_CALL_LOG_DAYS", "0", 1, days),
+        ("HAFT_CALL_LOG_DAYS", "3651", 1, days),
+        ("HAFT_CALL_LOG_DAYS", "many", 2, "invalid digit"),
+        ("HAFT_CALL_LOG_BYTES", "67108863", 1, bytes),
+        ("HAFT_CALL_LOG_BYTES", "1GiB", 2, "invalid digit"),
+    ] {
+        let ended = run(HAFT, &["serve"], &[(name, value)], "").await;
+        assert!(ended.code == code && ended.stderr.contains(said), "{name}={value}: {}", ended.stderr);
+    }
+    let file = File::new("kept", "call_log_days = 4000\n");
+    let with_file = ["serve", "--config", file.path()];
+    let ended = run(HAFT, &with_file, &[], "").await;
+    assert!(ended.code == 1 && ended.stderr.contains(days), "{}", ended.stderr);
+    // What is right in the environment wins over what is wrong in the file.
+    let server = HaftProcess::start(HAFT, &with_file, &[("HAFT_CALL_LOG_DAYS", "3650")]).await;
+    assert_eq!(Client::anonymous(&server.url).get("/healthz").await.status, 200);
+}

@@ -1,17 +1,17 @@
 //! Reading rows: a page at a time, the newest first, by what is asked for; and one with its bodies.
 
 use std::cmp::Reverse;
-use std::fmt::Write as _;
 
 use haft_core::{AgentId, CallError, CallId, ErrorKind, Message, Source, SpaceId, UserId, Violation};
 use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use super::call::{CallRow, CallStatus, LoggedCall, call_row, columns, logged_call, source, uuid};
-use super::words::{self, Asked};
-use super::{CallLog, id};
-use crate::db::{Arg, Db};
+use super::call::{CallRow, CallStatus, LoggedCall, call_row, columns, logged_call, uuid};
+use super::course::{Part, Search, asked_of};
+use super::walk::Found;
+use super::{CallLog, id, words};
+use crate::db::Arg;
 use crate::page::{self, Page};
 
 haft_core::templates! {
@@ -22,6 +22,9 @@ haft_core::templates! {
 
 /// What the cursors of this list begin with.
 const CURSOR: &str = "call";
+
+/// So many rows are looked at for one page, which takes some tens of milliseconds where they lie far apart.
+const STEPS: u64 = 10_000;
 
 /// Which calls of a space.
 #[derive(Debug, Clone, Default)]
@@ -41,36 +44,46 @@ pub struct CallFilter {
     pub text: Option<String>,
 }
 
-/// One way to rows, each with an index of its own. What several ways lead to is told once.
-#[derive(Default)]
-struct Way {
-    name: Option<String>,
-    tool_id: Option<String>,
-    words: Option<String>,
-}
-
-/// A name of a tool, and its id where only that tool is meant.
-type Named = (String, Option<String>);
-
 impl CallLog {
-    /// Calls of a space, the newest first.
+    /// Calls of a space, the newest first. A page may be short and still have a next one: it looks at so many
+    /// rows at most.
     pub async fn find(
         &self,
         space: SpaceId,
         filter: &CallFilter,
         page: &Page,
     ) -> Result<(Vec<CallRow>, Option<String>), CallError> {
+        self.find_within(space, filter, page, STEPS).await
+    }
+
+    /// The same, with as many rows looked at as there are steps, at most.
+    pub async fn find_within(
+        &self,
+        space: SpaceId,
+        filter: &CallFilter,
+        page: &Page,
+        steps: u64,
+    ) -> Result<(Vec<CallRow>, Option<String>), CallError> {
         let before = before(page)?;
-        let mut found: Vec<CallRow> = Vec::new();
-        for way in self.ways(space, filter).await? {
-            let (sql, args) = statement(self.db(), space, filter, &way, before, page);
-            for row in self.db().rows(AssertSqlSafe(sql), args).await? {
-                found.push(call_row(&row)?);
+        let below = filter.to.map(id::lowest).map_or(before, |to| to.min(before));
+        let (from, rows, steps) = (filter.from.map(id::lowest), page.rows(), steps.max(1));
+        let mut found = Found::default();
+        for part in &self.parts(space, filter).await? {
+            if part.names.as_ref().is_some_and(Vec::is_empty) {
+                continue;
             }
+            let (tests, words) = (asked_of(filter, part), part.words.as_slice());
+            let search = Search { space, tests, words, below, from, rows, steps };
+            found.join(self.search(&search).await?);
         }
-        found.sort_unstable_by_key(|row| Reverse(row.id));
-        found.dedup_by_key(|row| row.id);
-        Ok(page.cut(found, |row| (CURSOR, row.id.to_string())))
+        let Found { mut ids, floor } = found;
+        ids.retain(|id| floor.is_none_or(|floor| *id >= floor));
+        ids.sort_unstable_by_key(|id| Reverse(*id));
+        ids.dedup();
+        let (ids, next) = page.cut(ids, |id| (CURSOR, id.to_string()));
+        // The page is all that the walk came past; the next one goes on where it ended.
+        let next = next.or_else(|| page::cursor(CURSOR, &floor?.to_string()));
+        Ok((self.rows_of(space, &ids).await?, next))
     }
 
     /// The call of that id: the row's own, or the last that had it as its call id.
@@ -81,7 +94,7 @@ impl CallLog {
             return Ok(Some(call));
         }
         match id.parse::<CallId>() {
-            Ok(call_id) => self.read("l.call_id = $2", space, Arg::from(call_id.as_str())).await,
+            Ok(call_id) => self.read(BY_CALL_ID, space, Arg::from(call_id.as_str())).await,
             Err(_) => Ok(None),
         }
     }
@@ -92,67 +105,78 @@ impl CallLog {
         space: SpaceId,
         of: Arg,
     ) -> Result<Option<LoggedCall>, CallError> {
-        let sql = format!(
-            "SELECT {}, b.arguments, b.result FROM tool_call_log l
-             JOIN tool_call_bodies b ON b.seq = l.seq AND b.id = l.id
-             WHERE l.space_id = $1 AND {condition} ORDER BY l.id DESC LIMIT 1",
-            columns()
-        );
-        let row = self.db().row(AssertSqlSafe(sql), vec![uuid(space), of]).await?;
+        let row = self.db().row(AssertSqlSafe(the_last(condition)), vec![uuid(space), of]).await?;
         row.map(|row| logged_call(&row)).transpose()
     }
 
-    async fn ways(&self, space: SpaceId, filter: &CallFilter) -> Result<Vec<Way>, CallError> {
-        let of_tool: Option<Vec<Named>> = match &filter.tool {
-            None => None,
-            // An id may have had several names; a name may have been that of several tools.
-            Some(tool) => match Uuid::try_parse(tool) {
-                Ok(id) => {
-                    let id = id.to_string();
-                    let names = self.names_of(space, Some(&id)).await?;
-                    Some(names.into_iter().map(|name| (name, Some(id.clone()))).collect())
-                }
-                Err(_) => Some(vec![(tool.clone(), None)]),
-            },
-        };
-        let Some(text) = &filter.text else {
-            let named = |(name, tool_id): Named| Way { name: Some(name), tool_id, words: None };
-            return Ok(match of_tool {
-                Some(names) => names.into_iter().map(named).collect(),
-                None => vec![Way::default()],
-            });
-        };
-        let asked = words::asked(text);
-        if asked.is_empty() {
-            return Err(CallError::invalid(vec![Violation::new("text", Message::new(&NO_WORDS))]));
+    /// The rows of a page, the newest first.
+    async fn rows_of(&self, space: SpaceId, ids: &[Uuid]) -> Result<Vec<CallRow>, CallError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
         }
-        self.ways_to_words(space, of_tool, &asked).await
+        let places: Vec<String> = (2..ids.len() + 2).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "SELECT {} FROM tool_call_log l WHERE l.space_id = $1 AND l.id IN ({})",
+            columns(),
+            places.join(", ")
+        );
+        let args = [uuid(space)].into_iter().chain(ids.iter().map(|id| uuid(*id))).collect();
+        let rows = self.db().rows(AssertSqlSafe(sql), args).await?;
+        let mut calls: Vec<CallRow> = rows.iter().map(call_row).collect::<Result<_, _>>()?;
+        calls.sort_unstable_by_key(|call| Reverse(call.id));
+        Ok(calls)
     }
 
-    /// By a name that holds all the words, whatever became of the call; or by name and error together.
-    async fn ways_to_words(
-        &self,
-        space: SpaceId,
-        of_tool: Option<Vec<Named>>,
-        asked: &[Asked],
-    ) -> Result<Vec<Way>, CallError> {
-        let query = words::query(self.db(), space, asked);
-        match of_tool {
-            Some(names) => Ok(names
-                .into_iter()
-                .map(|(name, tool_id)| {
-                    let words = (!words::are_in(asked, &name)).then(|| query.clone());
-                    Way { name: Some(name), tool_id, words }
-                })
-                .collect()),
-            None => {
-                let names = self.names_of(space, None).await?;
-                let named = names.into_iter().filter(|name| words::are_in(asked, name));
-                let named = named.map(|name| Way { name: Some(name), ..Way::default() });
-                Ok(named.chain([Way { words: Some(query), ..Way::default() }]).collect())
-            }
+    /// The parts that hold all that a filter asks for.
+    async fn parts(&self, space: SpaceId, filter: &CallFilter) -> Result<Vec<Part>, CallError> {
+        // An id may have had several names; a name may have been that of several tools.
+        let tool_id = filter.tool.as_ref().and_then(|tool| Uuid::try_parse(tool).ok());
+        let tool_id = tool_id.map(|id| id.to_string());
+        let names = match (&filter.tool, &tool_id) {
+            (_, Some(id)) => Some(self.names_of(space, Some(id.as_str())).await?),
+            (Some(name), None) => Some(vec![name.clone()]),
+            (None, None) => None,
+        };
+        let Some(text) = &filter.text else {
+            return Ok(vec![Part { names, tool_id, words: Vec::new() }]);
+        };
+        let words = words::asked(text);
+        if words.is_empty() {
+            return Err(CallError::invalid(vec![Violation::new("text", Message::new(&NO_WORDS))]));
         }
+        // By a name that holds all the words, whatever became of the call; or by name and error together.
+        let (named, others) = match names {
+            Some(names) => {
+                let parted = names.into_iter().partition(|name| words::are_in(&words, name));
+                let (named, others): (Vec<String>, Vec<String>) = parted;
+                (named, Some(others))
+            }
+            None => {
+                let mut named = self.names_of(space, None).await?;
+                named.retain(|name| words::are_in(&words, name));
+                (named, None)
+            }
+        };
+        let mut parts = vec![Part { names: Some(named), tool_id: tool_id.clone(), words: Vec::new() }];
+        // Of calls that worked no other words are kept.
+        if filter.status != Some(CallStatus::Success) {
+            parts.push(Part { names: others, tool_id, words });
+        }
+        Ok(parts)
     }
+}
+
+/// The condition of a look-up by the id that a caller gave.
+const BY_CALL_ID: &str = "l.call_id = $2";
+
+/// The statement that reads the last row that meets a condition, with its bodies.
+fn the_last(condition: &'static str) -> String {
+    format!(
+        "SELECT {}, b.arguments, b.result FROM tool_call_log l
+         JOIN tool_call_bodies b ON b.seq = l.seq AND b.id = l.id
+         WHERE l.space_id = $1 AND {condition} ORDER BY l.id DESC LIMIT 1",
+        columns()
+    )
 }
 
 /// The id before which the page begins.
@@ -165,88 +189,20 @@ fn before(page: &Page) -> Result<Uuid, CallError> {
     if list == CURSOR { Uuid::try_parse(&id).map_err(|_| bad()) } else { Err(bad()) }
 }
 
-/// A statement that is put together from constants, and its arguments.
-struct Statement {
-    sql: String,
-    args: Vec<Arg>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Database;
 
-impl Statement {
-    /// Goes on with some SQL and the place of an argument.
-    fn with(&mut self, sql: &'static str, arg: Arg) {
-        self.args.push(arg);
-        let _ = write!(self.sql, "{sql}${}", self.args.len());
+    #[tokio::test]
+    async fn a_call_is_found_by_the_index_of_the_id_that_its_caller_gave() {
+        let log = CallLog::open(&Database::Memory).await.expect("a log");
+        let sql = format!("EXPLAIN QUERY PLAN {}", the_last(BY_CALL_ID));
+        let args = vec![uuid(Uuid::nil()), Arg::from("call_1")];
+        let steps = log.db().rows(AssertSqlSafe(sql), args).await.expect("a plan");
+        let plan: Vec<String> = steps.iter().map(|step| step.text(3).expect("what it does")).collect();
+        let index = "tool_call_log_call (space_id=? AND call_id=?)";
+        assert!(plan.iter().any(|step| step.contains(index)), "{plan:?}");
+        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
     }
-
-    fn and(&mut self, sql: &'static str) {
-        self.sql.push_str(sql);
-    }
-}
-
-fn statement(
-    db: &Db,
-    space: SpaceId,
-    filter: &CallFilter,
-    way: &Way,
-    before: Uuid,
-    page: &Page,
-) -> (String, Vec<Arg>) {
-    let mut statement =
-        Statement { sql: format!("SELECT {} FROM tool_call_log l", columns()), args: Vec::new() };
-    statement.with(" WHERE l.space_id = ", uuid(space));
-    let to = filter.to.map(id::lowest).map_or(before, |to| to.min(before));
-    statement.with(" AND l.id < ", uuid(to));
-    if let Some(from) = filter.from {
-        statement.with(" AND l.id >= ", uuid(id::lowest(from)));
-    }
-    if let Some(name) = &way.name {
-        statement.with(" AND l.tool_name = ", Arg::from(name));
-    }
-    if let Some(tool) = &way.tool_id {
-        statement.with(" AND l.tool_id = ", Arg::from(tool));
-    }
-    if let Some(agent) = filter.agent {
-        statement.with(" AND l.agent_id = ", uuid(agent));
-    }
-    if let Some(user) = filter.user {
-        statement.with(" AND l.user_id = ", uuid(user));
-    }
-    // The conditions of the indexes for what is rare are written out, so that both databases see them.
-    match filter.status {
-        None => {}
-        Some(CallStatus::Success) => statement.and(" AND l.status = 'success'"),
-        Some(CallStatus::Failed) => statement.and(" AND l.status <> 'success' AND l.status = 'failed'"),
-        Some(CallStatus::Cancelled) => statement.and(" AND l.error_kind = 'Cancelled'"),
-    }
-    if let Some(kind) = filter.kind {
-        statement.with(" AND l.error_kind = ", Arg::from(kind.to_string()));
-    }
-    match filter.source {
-        None => {}
-        Some(Source::Api) => statement.and(" AND l.source = 'api'"),
-        Some(other) => statement.with(" AND l.source <> 'api' AND l.source = ", Arg::from(source(other))),
-    }
-    if let Some(words) = &way.words {
-        let words = Arg::from(words);
-        match db {
-            Db::Sqlite(_) => {
-                statement.with(
-                    " AND l.status <> 'success' AND l.seq IN
-                     (SELECT rowid FROM tool_call_words WHERE tool_call_words MATCH ",
-                    words,
-                );
-                statement.and(")");
-            }
-            Db::Postgres(_) => {
-                statement.with(
-                    " AND l.status <> 'success'
-                      AND array_to_tsvector(string_to_array(l.words, ' ')) @@ CAST(",
-                    words,
-                );
-                statement.and(" AS tsquery)");
-            }
-        }
-    }
-    statement.with(" ORDER BY l.id DESC LIMIT ", Arg::from(page.rows()));
-    (statement.sql, statement.args)
 }

@@ -6,6 +6,7 @@
 mod bucket;
 mod call;
 mod chain;
+mod course;
 mod find;
 mod histogram;
 mod id;
@@ -16,8 +17,10 @@ mod partitions;
 mod retention;
 mod rollup;
 mod span;
+mod statement;
 mod stats;
 mod totals;
+mod walk;
 mod window;
 mod words;
 

@@ -14,8 +14,8 @@ use crate::failure;
 /// So many rows go at once, so that calls are not kept from being written for long.
 const BATCH: u64 = 500;
 
-/// And so many batches at most before somebody else has a turn.
-const BATCHES: usize = 400;
+/// And so many batches at most before whoever asked has a turn.
+const BATCHES: usize = 20;
 
 /// No call begins so far in the future; a row that says so was written while the clock was wrong.
 const ODD: Duration = Duration::from_secs(24 * 60 * 60);
@@ -29,43 +29,53 @@ pub struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { age: Duration::from_secs(30 * 24 * 60 * 60), bytes: 1 << 30 }
+        Self { age: Duration::from_secs(30 * 24 * 60 * 60), bytes: 16 << 30 }
     }
 }
 
+/// What became of rows that shall go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pruned {
+    /// There were none.
+    Nothing,
+    All,
+    /// There are more.
+    Part,
+}
+
 impl CallLog {
-    /// Lets go of what is too old or too much, and makes room for days to come. Call it every few minutes.
-    pub async fn maintain(&self, keep: Retention) -> Result<(), CallError> {
+    /// Lets go of what is too old or too much, and makes room for days to come; true when there is more to let
+    /// go. Call it every few minutes, and soon again while there is.
+    pub async fn maintain(&self, keep: Retention) -> Result<bool, CallError> {
         let now = Timestamp::now();
         // No row goes that is not counted yet. Those that are may go whatever becomes of the others.
         let counted = self.roll_up_all().await;
         let oldest = now.saturating_sub(keep.age).unwrap_or(Timestamp::MIN);
-        let has_pruned = match self.db() {
+        let pruned = match self.db() {
             Db::Sqlite(_) => self.prune(oldest, now, keep.bytes).await?,
             Db::Postgres(_) => {
                 partitions::make_ahead(self.db(), now).await?;
-                partitions::prune(self.db(), oldest, now, keep.bytes).await?
+                let has_pruned = partitions::prune(self.db(), oldest, now, keep.bytes).await?;
+                if has_pruned { Pruned::All } else { Pruned::Nothing }
             }
         };
         self.forget_buckets(now).await?;
-        if has_pruned {
+        if pruned == Pruned::All {
             self.forget_names().await?;
         }
-        counted
+        counted.map(|()| pruned == Pruned::Part)
     }
 
-    async fn prune(&self, oldest: Timestamp, now: Timestamp, bytes: u64) -> Result<bool, CallError> {
+    async fn prune(&self, oldest: Timestamp, now: Timestamp, bytes: u64) -> Result<Pruned, CallError> {
         let latest = now.saturating_add(ODD).unwrap_or(Timestamp::MAX);
-        let mut has_pruned = false;
-        for _ in 0..BATCHES {
+        for batch in 0..BATCHES {
             let is_too_large = self.size().await? > bytes;
             let goes = |at: Timestamp| is_too_large || at < oldest || at > latest;
             if !self.prune_batch(goes).await? {
-                break;
+                return Ok(if batch == 0 { Pruned::Nothing } else { Pruned::All });
             }
-            has_pruned = true;
         }
-        Ok(has_pruned)
+        Ok(Pruned::Part)
     }
 
     /// Takes rows from the beginning of the chain for as long as they shall go; false when none did.

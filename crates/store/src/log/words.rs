@@ -15,11 +15,32 @@ const MOST: usize = 64;
 /// So many words may be looked for at once.
 const MOST_ASKED: usize = 16;
 
+/// Too many words have the same beginning when it is shorter.
+const SHORTEST_BEGINNING: usize = 3;
+
 /// A word that is looked for, or the beginning of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     word: String,
     is_beginning: bool,
+}
+
+impl Asked {
+    /// Whether all words that begin so are meant.
+    pub(super) fn is_beginning(&self) -> bool {
+        self.is_beginning
+    }
+
+    /// Whether so many words begin so that the index of words is of no help.
+    pub(super) fn is_vague(&self) -> bool {
+        self.is_beginning && self.word.chars().count() < SHORTEST_BEGINNING
+    }
+
+    /// What words that are kept, with a space before and after each, are like when this is among them.
+    pub(super) fn pattern(&self) -> String {
+        let Self { word, is_beginning } = self;
+        if *is_beginning { format!("% {word}%") } else { format!("% {word} %") }
+    }
 }
 
 /// The words that a failed call is found by; nothing for one that worked, which is found by its tool's name.
@@ -126,6 +147,14 @@ mod tests {
             assert_eq!(words(text), expected);
         }
         assert_eq!(parts(&"x".repeat(500))[0].word.len(), LONGEST);
+    }
+
+    #[test]
+    fn a_row_that_has_a_word_is_like_its_pattern() {
+        let patterns: Vec<String> = asked("Refused ti* 连").iter().map(Asked::pattern).collect();
+        assert_eq!(patterns, ["% refused %", "% ti%", "% 连 %"]);
+        let vague: Vec<bool> = asked("ti tim* ti*").iter().map(Asked::is_vague).collect();
+        assert_eq!(vague, [false, false, true]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use haft_store::{CallFilter, CallLog, LoggedCall, Retention};
 use uuid::Uuid;
 
 use crate::log::{call, calls, failed, space, today};
-use crate::support::{all, both};
+use crate::support::{Place, all, both};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -49,6 +49,20 @@ async fn old_calls_go_and_the_rest_can_still_be_verified() {
         assert!(log.verify().await.expect("verified").fault.is_some());
     })
     .await;
+}
+
+#[tokio::test]
+async fn whoever_tidies_is_told_when_there_is_more() {
+    let place = Place::sqlite();
+    let log = place.open_log().await;
+    let (space, now) = (space(), today());
+    log.insert(&calls(space, now - 40 * DAY, 0..10_100)).await.expect("written");
+    log.insert(&calls(space, now, 10_100..10_105)).await.expect("written");
+    assert!(log.maintain(Retention::default()).await.expect("tidied"), "some are left");
+    check_chain(&log, 105).await;
+    assert!(!log.maintain(Retention::default()).await.expect("tidied"), "none is left");
+    check_chain(&log, 5).await;
+    assert!(!log.maintain(Retention::default()).await.expect("nothing to do"));
 }
 
 #[tokio::test]

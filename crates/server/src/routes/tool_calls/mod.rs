@@ -33,7 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/tool-calls", list)
             .needs(Needs::Read)
-            .says("Calls on record, the newest first, a page at a time")
+            .says("Calls on record, the newest first; a page may be short, even empty, before the last one")
             .parameter("tool", "string", "Only calls of this tool, by id or name")
             .parameter("agent", "string", "Only calls for this agent, by id or name")
             .parameter("user", "string", "Only calls of this user, by id; `me` for one's own")
