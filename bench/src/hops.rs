@@ -76,7 +76,8 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let bare = start(&["hop", &format!("http://{}", upstream.address())])?;
     let nginx = Nginx::start(upstream.address())?;
     let door = Door::open(&binary, upstream.address())?;
-    let mut listener = Listener::start(door.server.address()).await?;
+    let watched = Door::open(&binary, upstream.address())?;
+    let mut listener = Listener::start(watched.server.address()).await?;
 
     let mut hops = vec![
         Hop::new("bare: axum and hyper's client", bare.target("/plain")),
@@ -86,6 +87,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
         hops.push(Hop::new("nginx", nginx.target("/execute")?));
     }
     hops.push(Hop::new("haft: POST /api/tools/{name}/execute", door.target()));
+    hops.push(Hop::new("haft, with a listener to all events", watched.target()));
     for connections in [1, 16, 64] {
         for hop in &hops {
             hop.target.round(connections, WARM_UP).await?;

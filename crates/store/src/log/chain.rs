@@ -71,12 +71,12 @@ impl CallLog {
         let fault = match self.db() {
             // Rows go one by one, so none is left before the beginning.
             Db::Sqlite(_) if unchecked > 0 => Some(ChainFault::added(anchor.seq)),
-            Db::Sqlite(_) | Db::Postgres(_) => self.walk(&mut walk).await?,
+            Db::Sqlite(_) | Db::Postgres(_) => self.walk_chain(&mut walk).await?,
         };
         Ok(walk.found(unchecked, fault))
     }
 
-    async fn walk(&self, walk: &mut Walk) -> Result<Option<ChainFault>, CallError> {
+    async fn walk_chain(&self, walk: &mut Walk) -> Result<Option<ChainFault>, CallError> {
         let mut last_id = vec![u8::MAX; 16];
         loop {
             let rows = self.after(walk.last().seq, last_id.clone()).await?;

@@ -1,5 +1,6 @@
 //! Finding calls: by page while more come, by every filter, by words.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use haft_core::{AgentId, ErrorKind, Source, SpaceId, ToolId, UserId};
@@ -201,7 +202,7 @@ async fn short_walks_skip_nothing_and_tell_nothing_twice() {
             log.insert(part).await.expect("written");
         }
         log.insert(&calls(crate::log::space(), now, 0..20)).await.expect("written");
-        written.sort_by(|one, other| other.row.id.cmp(&one.row.id));
+        written.sort_by_key(|call| Reverse(call.row.id));
 
         let none = CallFilter::default;
         let text = |text: &str| CallFilter { text: Some(text.to_owned()), ..none() };
