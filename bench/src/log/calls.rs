@@ -198,8 +198,8 @@ impl Calls {
             replayable: true,
         };
         let bodies = CallBodies {
-            arguments: body(&mut self.rng),
-            result: row.error.is_none().then(|| body(&mut self.rng)),
+            arguments: body(&mut self.rng).into(),
+            result: row.error.is_none().then(|| body(&mut self.rng).into()),
         };
         self.made += 1;
         LoggedCall { row, bodies }

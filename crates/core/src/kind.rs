@@ -128,7 +128,7 @@ pub struct ToolOutput {
     /// The kind has taken the call's secrets out already.
     pub is_masked: bool,
     /// `data` as JSON text, where the kind has it at hand: a record need not write it again.
-    pub text: Option<Box<str>>,
+    pub text: Option<Arc<str>>,
 }
 
 impl ToolOutput {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use haft_core::mask::MASKED;
 use serde_json::Value;
@@ -12,14 +13,14 @@ const MOST: usize = 16 << 10;
 /// JSON text, cut where it is too long. One piece of memory, however many parts the value had.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
-    text: Box<str>,
+    text: Arc<str>,
     is_cut: bool,
     is_masked: bool,
 }
 
 impl Excerpt {
     /// A value that was written already; nothing when it is too long to be kept whole.
-    pub(crate) fn whole(text: Box<str>) -> Option<Self> {
+    pub(crate) fn whole(text: Arc<str>) -> Option<Self> {
         (text.len() <= MOST).then_some(Self { text, is_cut: false, is_masked: false })
     }
 
@@ -51,6 +52,11 @@ impl Excerpt {
 
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The same, for whoever keeps it.
+    pub fn shared_text(&self) -> Arc<str> {
+        self.text.clone()
     }
 
     pub fn is_cut(&self) -> bool {

@@ -48,7 +48,7 @@ pub(crate) struct Flight<'a> {
     /// Of the call's secrets, once they are revealed.
     mask: Option<Arc<Mask>>,
     /// The result as text, where its kind had it.
-    text: Option<Box<str>>,
+    text: Option<Arc<str>>,
     attempts: u32,
     started: Instant,
     started_at: Timestamp,
@@ -121,7 +121,7 @@ impl<'a> Flight<'a> {
         entry.filter(|_| self.place.is_some() && self.mask.is_none())
     }
 
-    pub(crate) fn written_as(&mut self, text: Option<Box<str>>) {
+    pub(crate) fn written_as(&mut self, text: Option<Arc<str>>) {
         self.text = text;
     }
 

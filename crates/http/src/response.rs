@@ -114,9 +114,9 @@ impl Shape {
 }
 
 /// JSON that came short and on one line, as it came.
-fn compact(body: &[u8]) -> Option<Box<str>> {
+fn compact(body: &[u8]) -> Option<Arc<str>> {
     let is_compact = body.len() <= COMPACT && body.starts_with(b"{") && !body.contains(&b'\n');
-    is_compact.then(|| std::str::from_utf8(body).ok()).flatten().map(Box::from)
+    is_compact.then(|| std::str::from_utf8(body).ok()).flatten().map(Arc::from)
 }
 
 /// The first of it, as text.

@@ -130,10 +130,7 @@ fn logged(record: &CallRecord) -> LoggedCall {
         result_cut: result.is_some_and(Excerpt::is_cut),
         replayable: !arguments_cut && !arguments.is_masked(),
     };
-    let bodies = CallBodies {
-        arguments: arguments.text().to_owned(),
-        result: result.map(|result| result.text().to_owned()),
-    };
+    let bodies = CallBodies { arguments: arguments.shared_text(), result: result.map(Excerpt::shared_text) };
     LoggedCall { row, bodies }
 }
 

@@ -55,18 +55,8 @@ impl StoredSecrets {
         let kept = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let found = match kept {
             Some(kept) => kept,
-            None => {
-                let generation = self.generation.load(Ordering::Acquire);
-                let found = self.store.reveal(space, owner, name).await?;
-                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                if self.generation.load(Ordering::Acquire) == generation {
-                    if known.len() >= MOST {
-                        known.clear();
-                    }
-                    known.insert(key, found.clone());
-                }
-                found
-            }
+            // In a box: most calls need none of the room it takes.
+            None => Box::pin(self.look_up(key)).await?,
         };
         let (operator, environment) = &self.environment;
         let by_operator = || {
@@ -76,6 +66,20 @@ impl StoredSecrets {
                 .flatten()
         };
         Ok(found.or_else(by_operator))
+    }
+
+    /// What the store has, kept for the next call.
+    async fn look_up(&self, key: Key) -> Result<Option<SecretString>, CallError> {
+        let generation = self.generation.load(Ordering::Acquire);
+        let found = self.store.reveal(key.0, key.1, &key.2).await?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if self.generation.load(Ordering::Acquire) == generation {
+            if known.len() >= MOST {
+                known.clear();
+            }
+            known.insert(key, found.clone());
+        }
+        Ok(found)
     }
 }
 

@@ -3,6 +3,8 @@
 //! What is asked lives beside each noun and never here. A statement is a constant, or is put together from
 //! constants where a list of rows or filters asks for it; values are always arguments.
 
+use std::sync::Arc;
+
 use haft_core::id::{AlertId, ArtifactId, ProviderId, TokenId};
 use haft_core::{AgentId, CallError, SpaceId, ToolId, UserId};
 use jiff::Timestamp;
@@ -72,7 +74,11 @@ pub(crate) enum Tx {
 
 impl Tx {
     /// Changes something; answers how many rows.
-    pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<u64, CallError> {
+    pub(crate) async fn run(
+        &mut self,
+        sql: impl SqlSafeStr,
+        args: impl IntoIterator<Item = Arg>,
+    ) -> Result<u64, CallError> {
         let changed = match self {
             Self::Sqlite(tx) => {
                 bound::<Sqlite>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
@@ -127,19 +133,26 @@ impl Tx {
 /// One argument of a statement. Without `Debug`: some are secrets.
 pub(crate) enum Arg {
     Text(Option<String>),
+    /// Text that others hold as well.
+    Shared(Arc<str>),
     Int(Option<i64>),
     Bytes(Option<Vec<u8>>),
 }
 
-fn bound<DB>(sql: impl SqlSafeStr, args: Vec<Arg>) -> Query<'static, DB, <DB as sqlx::Database>::Arguments>
+fn bound<DB>(
+    sql: impl SqlSafeStr,
+    args: impl IntoIterator<Item = Arg>,
+) -> Query<'static, DB, <DB as sqlx::Database>::Arguments>
 where
     DB: sqlx::Database,
     Option<String>: Encode<'static, DB> + Type<DB>,
     Option<i64>: Encode<'static, DB> + Type<DB>,
     Option<Vec<u8>>: Encode<'static, DB> + Type<DB>,
+    Arc<str>: Encode<'static, DB> + Type<DB>,
 {
     args.into_iter().fold(sqlx::query::<DB>(sql), |query, arg| match arg {
         Arg::Text(text) => query.bind(text),
+        Arg::Shared(text) => query.bind(text),
         Arg::Int(number) => query.bind(number),
         Arg::Bytes(bytes) => query.bind(bytes),
     })

@@ -95,7 +95,8 @@ async fn execute(
     let mut options = options.checked()?;
     options.trace_parent = trace_parent;
     if let Some(agent) = options.agent {
-        options.binding = binding(&state, &caller, agent, &tool).await?;
+        // In a box: most calls need none of the room it takes.
+        options.binding = Box::pin(binding(&state, &caller, agent, &tool)).await?;
     }
     let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
     Ok(envelope::outcome(&result, &asked))
@@ -153,27 +154,27 @@ impl Options {
 }
 
 /// Reads the body; what is wrong with it is said by the schema, all at once and in the caller's language.
-fn read(body: Value) -> Result<ExecuteTool, CallError> {
-    let mut body = body;
+fn read(mut body: Value) -> Result<ExecuteTool, CallError> {
+    if let Some(arguments) = nothing_else(&mut body) {
+        return Ok(ExecuteTool { arguments, options: Options::default() });
+    }
     if let Some(options) = body.get_mut("options") {
         *options = camel_keys(options.take());
     }
-    match &*BODY {
-        Ok(schema) if !fits(&body) => {
-            let violations = schema.violations(&body);
-            if !violations.is_empty() {
-                return Err(CallError::invalid(violations));
-            }
+    if let Ok(schema) = &*BODY {
+        let violations = schema.violations(&body);
+        if !violations.is_empty() {
+            return Err(CallError::invalid(violations));
         }
-        Ok(_) | Err(_) => {}
     }
     serde_json::from_value(body)
         .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
 }
 
-/// The ordinary body, told at a glance: nothing but arguments.
-fn fits(body: &Value) -> bool {
-    body.as_object().is_some_and(|fields| fields.keys().all(|name| name == "arguments"))
+/// The arguments of the ordinary body, told at a glance: it holds nothing else.
+fn nothing_else(body: &mut Value) -> Option<Value> {
+    let fields = body.as_object_mut().filter(|fields| fields.len() == 1)?;
+    fields.get_mut("arguments").map(Value::take)
 }
 
 static BODY: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {

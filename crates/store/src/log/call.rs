@@ -60,9 +60,9 @@ pub struct CallFailure {
 /// What a call was given and what it gave, as JSON text, cut where it was too long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallBodies {
-    pub arguments: String,
+    pub arguments: Arc<str>,
     /// None when the call failed.
-    pub result: Option<String>,
+    pub result: Option<Arc<str>>,
 }
 
 /// All that is kept of one call.
@@ -159,10 +159,10 @@ pub(super) fn columns() -> String {
 }
 
 /// The values of a row, as [`COLUMNS`] has them.
-pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link) -> Vec<Arg> {
+pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link, tools: &mut ToolText) -> [Arg; COLUMNS.len()] {
     let (tool_id, tool_version) = match &call.tool {
-        Some((id, version)) => (Some(id.to_string()), Some(*version)),
-        None => (None, None),
+        Some((id, version)) => (Arg::Shared(tools.of(id)), Arg::from(*version)),
+        None => (Arg::Text(None), Arg::Int(None)),
     };
     let (kind, message, details) = match &call.error {
         Some(error) => {
@@ -170,19 +170,19 @@ pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link) -> Vec<Arg> {
         }
         None => (None, None, None),
     };
-    vec![
+    [
         Arg::Int(Some(seq)),
         uuid(call.id),
         uuid(call.space),
         Arg::Text(own_call_id(call)),
-        Arg::Text(tool_id),
-        tool_version.map_or(Arg::Int(None), Arg::from),
-        Arg::from(&*call.tool_name),
+        tool_id,
+        tool_version,
+        Arg::Shared(call.tool_name.clone()),
         maybe_uuid(call.agent),
         maybe_uuid(call.conversation),
         maybe_uuid(call.user),
-        Arg::from(source(call.source)),
-        Arg::from(call.status().as_str()),
+        Arg::Shared(Arc::from(source(call.source))),
+        Arg::Shared(Arc::from(call.status().as_str())),
         Arg::Text(kind),
         Arg::Text(message),
         Arg::Text(details),
@@ -200,11 +200,29 @@ pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link) -> Vec<Arg> {
     ]
 }
 
+/// The id of a tool as text, made once for calls of the same tool that follow each other.
+#[derive(Default)]
+pub(super) struct ToolText(Option<(ToolId, Arc<str>)>);
+
+impl ToolText {
+    fn of(&mut self, id: &ToolId) -> Arc<str> {
+        match &self.0 {
+            Some((last, text)) if last == id => text.clone(),
+            _ => {
+                let text: Arc<str> = id.to_string().into();
+                self.0 = Some((id.clone(), text.clone()));
+                text
+            }
+        }
+    }
+}
+
 pub(super) const BODY_COLUMNS: [&str; 4] = ["seq", "id", "arguments", "result"];
 
-pub(super) fn body_args(seq: i64, call: &LoggedCall) -> Vec<Arg> {
+pub(super) fn body_args(seq: i64, call: &LoggedCall) -> [Arg; BODY_COLUMNS.len()] {
     let LoggedCall { row, bodies } = call;
-    vec![Arg::Int(Some(seq)), uuid(row.id), Arg::from(&bodies.arguments), Arg::Text(bodies.result.clone())]
+    let result = bodies.result.clone().map_or(Arg::Text(None), Arg::Shared);
+    [Arg::Int(Some(seq)), uuid(row.id), Arg::Shared(bodies.arguments.clone()), result]
 }
 
 /// The row at the columns of [`columns`].
@@ -259,7 +277,10 @@ fn call_id(row: &Row, id: Uuid) -> Result<CallId, CallError> {
 
 /// The row with its bodies, which stand behind it.
 pub(super) fn logged_call(row: &Row) -> Result<LoggedCall, CallError> {
-    let bodies = CallBodies { arguments: row.text(ARGUMENTS)?, result: row.maybe_text(RESULT)? };
+    let bodies = CallBodies {
+        arguments: row.text(ARGUMENTS)?.into(),
+        result: row.maybe_text(RESULT)?.map(Into::into),
+    };
     Ok(LoggedCall { row: call_row(row)?, bodies })
 }
 

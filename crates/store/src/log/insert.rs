@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use haft_core::{CallError, ErrorKind};
 use uuid::Uuid;
 
-use super::call::{BODY_COLUMNS, COLUMNS, LoggedCall, body_args, row_args, uuid};
+use super::call::{BODY_COLUMNS, COLUMNS, LoggedCall, ToolText, body_args, row_args, uuid};
 use super::chain::{self, CHAIN};
 use super::{CallLog, words};
 use crate::db::{Arg, Tx};
@@ -14,8 +14,18 @@ use crate::db::{Arg, Tx};
 /// A statement takes so many rows, the largest first; each size is prepared once.
 const SIZES: [usize; 5] = [128, 32, 8, 2, 1];
 
-/// The same statement for each of [`SIZES`].
-pub(super) type Inserts = [String; SIZES.len()];
+/// The same statement for each of [`SIZES`], of rows that have so many values.
+pub(super) struct Inserts {
+    width: usize,
+    statements: [String; SIZES.len()],
+}
+
+impl Inserts {
+    /// The same with something behind each.
+    pub(super) fn ending(self, end: &str) -> Self {
+        Self { statements: self.statements.map(|sql| sql + end), ..self }
+    }
+}
 
 static ROWS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_log", &COLUMNS, by_order));
 static ROWS_WITH_WORDS: LazyLock<Inserts> = LazyLock::new(|| {
@@ -54,30 +64,31 @@ impl CallLog {
                        ON CONFLICT DO NOTHING";
             tx.run(sql, vec![uuid(*space), Arg::from(tool), Arg::from(&**name)]).await?;
         }
+        let mut tools = ToolText::default();
         for part in calls.chunks(SIZES[0]) {
-            let (mut rows, mut bodies, mut found_by) = (Vec::new(), Vec::new(), Vec::new());
+            let mut rows = Vec::with_capacity(part.len() * (COLUMNS.len() + 1));
+            let mut bodies = Vec::with_capacity(part.len() * BODY_COLUMNS.len());
+            let mut found_by = Vec::new();
+            let is_sqlite = matches!(tx, Tx::Sqlite(_));
             for call in part {
                 last.seq += 1;
                 last.link = chain::link(&last.link, last.seq, call);
-                rows.push(row_args(last.seq, &call.row, &last.link));
-                bodies.push(body_args(last.seq, call));
-                found_by.push((last.seq, words::of_row(&call.row)));
+                rows.extend(row_args(last.seq, &call.row, &last.link, &mut tools));
+                bodies.extend(body_args(last.seq, call));
+                let words = words::of_row(&call.row);
+                if !is_sqlite {
+                    rows.push(Arg::from(words));
+                } else if !words.is_empty() {
+                    found_by.extend([Arg::Int(Some(last.seq)), Arg::from(words)]);
+                }
             }
-            match &tx {
-                Tx::Sqlite(_) => {
-                    put(&mut tx, &ROWS, rows).await?;
-                    let found_by = found_by.into_iter().filter(|(_, words)| !words.is_empty());
-                    let found_by = found_by.map(|(seq, words)| vec![Arg::Int(Some(seq)), Arg::from(words)]);
-                    put(&mut tx, &WORDS, found_by.collect()).await?;
-                    put(&mut tx, &BODIES, bodies).await?;
-                }
-                Tx::Postgres(_) => {
-                    for (row, (_, words)) in rows.iter_mut().zip(found_by) {
-                        row.push(Arg::from(words));
-                    }
-                    put(&mut tx, &ROWS_WITH_WORDS, rows).await?;
-                    put(&mut tx, &BODIES_BY_NUMBER, bodies).await?;
-                }
+            if is_sqlite {
+                put(&mut tx, &ROWS, rows).await?;
+                put(&mut tx, &WORDS, found_by).await?;
+                put(&mut tx, &BODIES, bodies).await?;
+            } else {
+                put(&mut tx, &ROWS_WITH_WORDS, rows).await?;
+                put(&mut tx, &BODIES_BY_NUMBER, bodies).await?;
             }
         }
         CHAIN.end(&mut tx, last).await?;
@@ -102,16 +113,14 @@ impl CallLog {
     }
 }
 
-/// Writes rows by as few statements as there may be.
-pub(super) async fn put(
-    tx: &mut Tx,
-    statement: &'static Inserts,
-    rows: Vec<Vec<Arg>>,
-) -> Result<(), CallError> {
-    let mut rows = rows.into_iter();
-    while let Some((size, sql)) = SIZES.iter().zip(statement).find(|(size, _)| **size <= rows.len()) {
-        let args: Vec<Arg> = rows.by_ref().take(*size).flatten().collect();
-        tx.run(sql.as_str(), args).await?;
+/// Writes rows, whose values follow each other, by as few statements as there may be.
+pub(super) async fn put(tx: &mut Tx, inserts: &'static Inserts, values: Vec<Arg>) -> Result<(), CallError> {
+    let Inserts { width, statements } = inserts;
+    let mut values = values.into_iter();
+    while let Some((size, sql)) =
+        SIZES.iter().zip(statements).find(|(size, _)| **size * width <= values.len())
+    {
+        tx.run(sql.as_str(), values.by_ref().take(size * width)).await?;
     }
     Ok(())
 }
@@ -127,14 +136,15 @@ fn by_order(_: usize) -> String {
 }
 
 pub(super) fn inserts(table: &str, columns: &[&str], place: fn(usize) -> String) -> Inserts {
-    SIZES.map(|size| {
+    let statements = SIZES.map(|size| {
         let row = |row: usize| {
             let places = (1..=columns.len()).map(|column| place(row * columns.len() + column));
             format!("({})", places.collect::<Vec<_>>().join(", "))
         };
         let rows: Vec<String> = (0..size).map(row).collect();
         format!("INSERT INTO {table} ({}) VALUES {}", columns.join(", "), rows.join(", "))
-    })
+    });
+    Inserts { width: columns.len(), statements }
 }
 
 #[cfg(test)]
@@ -143,9 +153,9 @@ mod tests {
 
     #[test]
     fn a_statement_names_each_place_once_and_stays_within_what_databases_take() {
-        let [.., one] = inserts("t", &["a", "b"], by_number);
+        let [.., one] = inserts("t", &["a", "b"], by_number).statements;
         assert_eq!(one, "INSERT INTO t (a, b) VALUES ($1, $2)");
-        let [many, ..] = inserts("t", &COLUMNS, by_number);
+        let [many, ..] = inserts("t", &COLUMNS, by_number).statements;
         assert!(many.ends_with(&format!("${})", SIZES[0] * COLUMNS.len())), "{many}");
         assert!(SIZES[0] * (COLUMNS.len() + 1) < 32_766);
     }

@@ -55,7 +55,7 @@ static WRITE: LazyLock<Inserts> = LazyLock::new(|| {
     let anew: Vec<String> = Bucket::columns().map(|column| format!("{column} = excluded.{column}")).collect();
     let (key, anew) = (Key::COLUMNS.join(", "), anew.join(", "));
     inserts("tool_call_stats", &columns, by_number)
-        .map(|sql| format!("{sql} ON CONFLICT ({key}) DO UPDATE SET {anew}"))
+        .ending(&format!(" ON CONFLICT ({key}) DO UPDATE SET {anew}"))
 });
 
 impl CallLog {
@@ -278,11 +278,11 @@ async fn merge(tx: &mut Tx, buckets: Buckets) -> Result<(), CallError> {
                 Err(error) => tracing::warn!(%error, "A bucket of statistics cannot be read and begins anew"),
             }
         }
-        put(tx, &WRITE, part.iter().map(values).collect()).await?;
+        put(tx, &WRITE, part.iter().flat_map(values).collect()).await?;
     }
     Ok(())
 }
 
-fn values((key, bucket): &(Key, Bucket)) -> Vec<Arg> {
-    key.args().into_iter().chain(bucket.args()).collect()
+fn values((key, bucket): &(Key, Bucket)) -> impl Iterator<Item = Arg> {
+    key.args().into_iter().chain(bucket.args())
 }

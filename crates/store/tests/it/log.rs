@@ -50,7 +50,7 @@ pub(crate) fn call(space: SpaceId, at: Timestamp, number: u32) -> LoggedCall {
         result_cut: false,
         replayable: true,
     };
-    let bodies = CallBodies { arguments: r#"{"city":"Oslo"}"#.to_owned(), result: Some("20".to_owned()) };
+    let bodies = CallBodies { arguments: r#"{"city":"Oslo"}"#.into(), result: Some("20".into()) };
     LoggedCall { row, bodies }
 }
 

@@ -88,7 +88,7 @@ async fn the_oldest_go_when_there_is_too_much() {
         let large = |mut call: LoggedCall| {
             // Nothing that a database could write shorter.
             let text: String = (0..60).map(|_| Uuid::new_v4().simple().to_string()).collect();
-            call.bodies.arguments = format!("\"{text}\"");
+            call.bodies.arguments = format!("\"{text}\"").into();
             call
         };
         let old: Vec<LoggedCall> = calls(space, now - DAY, 0..1000).into_iter().map(large).collect();
