@@ -89,10 +89,13 @@ pub(super) fn logged_arguments(call: &LoggedCall) -> Result<Value, CallError> {
     let LoggedCall { row, bodies } = call;
     let gone =
         |template| CallError::new(ErrorKind::Conflict, Message::new(template).with("call", &row.call_id));
+    if bodies.arguments.is_empty() {
+        return Err(gone(&NO_ARGUMENTS));
+    }
     if row.arguments_cut {
         return Err(gone(&CUT));
     }
-    if !row.replayable && !bodies.arguments.is_empty() {
+    if !row.replayable {
         return Err(gone(&MASKED));
     }
     serde_json::from_str(&bodies.arguments).map_err(|_| gone(&NO_ARGUMENTS))
