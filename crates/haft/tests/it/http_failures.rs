@@ -188,12 +188,12 @@ async fn a_tool_cannot_call_this_very_server() {
 async fn a_write_that_times_out_is_sent_once_unless_its_tool_says_otherwise() {
     let (_server, api) = start(&[]).await;
     for (name, method, more, sent) in [
-        ("post", "POST", json!({"timeout": 80}), 1),
-        ("post_told", "POST", json!({"timeout": 80, "retryCount": 2}), 3),
-        ("post_read", "POST", json!({"timeout": 80, "effect": "read"}), 4),
-        ("put", "PUT", json!({"timeout": 80}), 4),
-        ("put_write", "PUT", json!({"timeout": 80, "effect": "write"}), 1),
-        ("get_none", "GET", json!({"timeout": 80, "retryCount": 0}), 1),
+        ("post", "POST", json!({"timeout": 400}), 1),
+        ("post_told", "POST", json!({"timeout": 400, "retryCount": 2}), 3),
+        ("post_read", "POST", json!({"timeout": 400, "effect": "read"}), 4),
+        ("put", "PUT", json!({"timeout": 400}), 4),
+        ("put_write", "PUT", json!({"timeout": 400, "effect": "write"}), 1),
+        ("get_none", "GET", json!({"timeout": 400, "retryCount": 0}), 1),
     ] {
         let slow = Upstream::start_async(async |_| {
             tokio::time::sleep(Duration::from_secs(5)).await;
