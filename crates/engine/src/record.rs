@@ -43,7 +43,7 @@ const UNKNOWN: &str = "(unknown)";
 
 /// So long records are gathered before the next batch is written. It saves waking the
 /// writer for every call; a crash loses no more than this.
-const GATHERING: Duration = Duration::from_millis(40);
+const GATHERING: Duration = Duration::from_millis(25);
 
 /// A queue shorter than this would fill up while records are gathered, so it is emptied at once.
 const SHORT_QUEUE: usize = 1024;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::record::{CallRecord, CallSink, SinkError, Waiting};
 
 /// So many records go to the sink at once, at most.
-pub(crate) const BATCH: usize = 1024;
+pub(crate) const BATCH: usize = 512;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
