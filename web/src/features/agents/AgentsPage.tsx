@@ -1,0 +1,6 @@
+// Comes next.
+import { Page } from '@/components/Page';
+
+export function AgentsPage() {
+  return <Page title="AgentsPage">{null}</Page>;
+}

@@ -1,0 +1,6 @@
+// Comes next.
+import { Page } from '@/components/Page';
+
+export function ToolPage() {
+  return <Page title="ToolPage">{null}</Page>;
+}
