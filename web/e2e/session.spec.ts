@@ -14,7 +14,7 @@ test('the link of the first start signs in, once', async ({ page, haft }) => {
 test('who is not signed in comes back to where they wanted to go', async ({ page, haft }) => {
   await page.goto(`${haft.url}/settings?tab=secrets`);
   await page.getByRole('tab', { name: 'Token' }).click();
-  await page.getByLabel('Token', { exact: true }).fill('wrong');
+  await page.getByLabel('Token').and(page.locator('input')).fill('wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByRole('alert')).toContainText('token is not known');
 });

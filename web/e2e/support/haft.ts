@@ -111,7 +111,7 @@ async function printed(child: ChildProcess): Promise<{ link: string; token: stri
 export async function signIn(page: Page, haft: Haft): Promise<void> {
   await page.goto(`${haft.url}/login`);
   await page.getByRole('tab', { name: 'Token' }).click();
-  await page.getByLabel('Token', { exact: true }).fill(haft.token);
+  await page.getByLabel('Token').and(page.locator('input')).fill(haft.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
