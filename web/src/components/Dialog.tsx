@@ -23,13 +23,15 @@ export interface DialogProps {
   /** A drawer at the side, for what is looked at beside the page. */
   side?: boolean;
   wide?: boolean;
+  /** Whether a press beside it closes it; not where something would be lost by that. */
+  isDismissable?: boolean;
 }
 
-export function Dialog({ title, isOpen, onClose, children, side = false, wide = false }: DialogProps) {
+export function Dialog({ title, isOpen, onClose, children, side = false, wide = false, isDismissable = true }: DialogProps) {
   const t = useWords(WORDS);
   return (
     <ModalOverlay
-      className={`${css.overlay} ${side ? css.atSide : ''}`} isOpen={isOpen} isDismissable
+      className={`${css.overlay} ${side ? css.atSide : ''}`} isOpen={isOpen} isDismissable={isDismissable}
       onOpenChange={(open) => !open && onClose()}
     >
       <Modal className={`${css.modal} ${side ? css.side : ''} ${wide ? css.wide : ''}`}>
