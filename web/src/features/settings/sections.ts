@@ -19,11 +19,11 @@ export interface SectionEntry {
 export const SECTION_WORDS = words(
   {
     connect: 'Connect', tokens: 'Tokens', secrets: 'Secrets', providers: 'Providers', alerts: 'Alerts', members: 'Members',
-    changes: 'Changes', files: 'Files', spaces: 'Spaces', account: 'Appearance & account', users: 'Users',
+    changes: 'Changes', files: 'Files', spaces: 'Spaces', account: 'Account', users: 'Users',
   },
   {
     connect: '接入', tokens: '令牌', secrets: '密钥', providers: '模型服务', alerts: '告警', members: '成员',
-    changes: '变更记录', files: '文件', spaces: '空间', account: '外观与账户', users: '用户',
+    changes: '变更记录', files: '文件', spaces: '空间', account: '账户', users: '用户',
   },
 );
 

@@ -15,14 +15,14 @@ export const COMMON = words(
 export const ROLES = words(
   {
     viewer: 'Viewer', viewerAbout: 'Sees tools, agents and the call log.',
-    caller: 'Caller', callerAbout: 'Also calls tools and keeps secrets and files of their own.',
-    editor: 'Editor', editorAbout: 'Also changes tools, agents, alerts and the secrets of the space.',
-    admin: 'Admin', adminAbout: 'Also says who is a member, and keeps providers.',
+    caller: 'Caller', callerAbout: 'Calls tools, and keeps secrets and files of their own.',
+    editor: 'Editor', editorAbout: 'Changes tools, agents, alerts and the secrets of the space.',
+    admin: 'Admin', adminAbout: 'May do everything here: members and providers too.',
   },
   {
     viewer: '查看者', viewerAbout: '可查看工具、智能体和调用日志。',
-    caller: '调用者', callerAbout: '还可调用工具，保存自己的密钥和文件。',
-    editor: '编辑者', editorAbout: '还可修改工具、智能体、告警和空间密钥。',
-    admin: '管理员', adminAbout: '还可管理成员和模型服务。',
+    caller: '调用者', callerAbout: '可调用工具，保存自己的密钥和文件。',
+    editor: '编辑者', editorAbout: '可修改工具、智能体、告警和空间密钥。',
+    admin: '管理员', adminAbout: '可执行一切操作，包括管理成员和模型服务。',
   },
 );

@@ -13,19 +13,18 @@ import { useLanguage, useWords, words } from '@/i18n/language';
 
 import { Choice } from '../parts/Choice';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
 import { COMMON, ROLES } from '../words';
 import css from './AccountSection.module.css';
 import { OwnPassword } from './OwnPassword';
 
 const WORDS = words(
   {
-    about: 'How the console looks to you, and how you come in.', appearance: 'Appearance', language: 'Language', theme: 'Theme',
+    title: 'Appearance & account', about: 'How the console looks to you, and how you come in.', appearance: 'Appearance', language: 'Language', theme: 'Theme',
     system: 'As the system', light: 'Light', dark: 'Dark', account: 'Account', user: 'Name', id: 'Id', space: 'Space', role: 'Role',
     operator: 'Runs the server', signOut: 'Sign out', password: 'Password',
   },
   {
-    about: '控制台的外观与你的登录方式。', appearance: '外观', language: '语言', theme: '主题',
+    title: '外观与账户', about: '控制台的外观与你的登录方式。', appearance: '外观', language: '语言', theme: '主题',
     system: '跟随系统', light: '浅色', dark: '深色', account: '账户', user: '用户名', id: 'Id', space: '空间', role: '角色',
     operator: '服务器管理员', signOut: '退出登录', password: '密码',
   },
@@ -33,11 +32,10 @@ const WORDS = words(
 
 export default function AccountSection() {
   const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
   const { language, choose } = useLanguage();
   const theme = useTheme();
   return (
-    <Section title={names.account} about={t.about}>
+    <Section title={t.title} about={t.about}>
       <Card title={t.appearance}>
         <div className={css.choices}>
           <Choice label={t.language} value={language} onChange={choose} options={[{ value: 'en', label: 'English' }, { value: 'zh', label: '中文' }]} />

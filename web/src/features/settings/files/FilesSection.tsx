@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Files, Upload } from 'lucide-react';
 import { useState } from 'react';
-import { DropZone, type FileDropItem, FileTrigger } from 'react-aria-components';
+import { FileTrigger } from 'react-aria-components';
 
 import { api, ask, type Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
@@ -16,8 +16,8 @@ import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
 import { SECTION_WORDS } from '../sections';
 import { COMMON } from '../words';
+import { DropPlace } from './DropPlace';
 import { FileRow } from './FileRow';
-import css from './files.module.css';
 import { LinkDialog } from './LinkDialog';
 import { UploadRows } from './UploadRows';
 import { useUploads } from './useUploads';
@@ -27,13 +27,13 @@ type Artifact = Schemas['Artifact'];
 const WORDS = words(
   {
     about: 'Your files in this space; nobody else sees them. Calls that you make read them as artifact://ID.', upload: 'Upload',
-    drop: 'Drop files here, or press Upload. Up to 32 MB each.', zone: 'Files to upload', emptyTitle: 'No files yet',
+    drop: 'Drop files here, or press Upload. Up to 32 MB each.', emptyTitle: 'No files yet',
     empty: 'Upload a file to hand it to a tool, such as one that sends it on to an API.', mayNot: 'Viewers call no tools, and so they keep no files.',
     deleteTitle: (name: string) => `Delete ${name}?`, deleteText: 'Links to it end, and calls that name it fail. This cannot be undone.',
   },
   {
     about: '你在此空间的文件，其他人不可见。你发起的调用可用 artifact://ID 读取。', upload: '上传',
-    drop: '将文件拖到此处，或点击“上传”。单个文件最大 32 MB。', zone: '要上传的文件', emptyTitle: '还没有文件',
+    drop: '将文件拖到此处，或点击“上传”。单个文件最大 32 MB。', emptyTitle: '还没有文件',
     empty: '上传文件后即可交给工具使用，例如由工具转发给某个 API。', mayNot: '查看者不能调用工具，因此不保存文件。',
     deleteTitle: (name: string) => `删除 ${name}？`, deleteText: '指向它的链接将失效，引用它的调用会失败。此操作无法撤销。',
   },
@@ -53,7 +53,6 @@ export default function FilesSection() {
     await ask(api.DELETE('/api/artifacts/{id}', { params: { path: { id } } }));
     await queries.invalidateQueries({ queryKey: ['artifacts'] });
   };
-  const drop = async (items: readonly FileDropItem[]) => uploads.add(await Promise.all(items.map((item) => item.getFile())));
   const pick = may && (
     <FileTrigger allowsMultiple onSelect={(chosen) => uploads.add(Array.from(chosen ?? []))}>
       <Button look="primary" icon={<Upload aria-hidden />}>{t.upload}</Button>
@@ -63,12 +62,7 @@ export default function FilesSection() {
     <Section title={names.files} about={t.about} actions={pick}>
       {!may && <Hint>{t.mayNot}</Hint>}
       {may && (
-        <DropZone
-          className={css.zone ?? ''} aria-label={t.zone}
-          onDrop={({ items }) => void drop(items.filter((item) => item.kind === 'file'))}
-        >
-          {t.drop}
-        </DropZone>
+        <DropPlace onFiles={uploads.add}>{t.drop}</DropPlace>
       )}
       <UploadRows uploads={uploads} />
       <List label={names.files} pages={files} empty={<Empty icon={<Files />} title={t.emptyTitle}>{t.empty}</Empty>}>

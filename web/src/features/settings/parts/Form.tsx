@@ -34,14 +34,14 @@ export function Form({ verb, failed, error, isPending, isDisabled = false, onSub
     event.preventDefault();
     if (!isPending && !isDisabled) onSubmit();
   };
+  const submitButton = <Button type="submit" look="primary" isPending={isPending} isDisabled={isDisabled}>{verb}</Button>;
   return (
     <form ref={form} onSubmit={submit} className={css.form} noValidate>
       {children}
       {failed.rest !== undefined && <ErrorNote>{failed.rest}</ErrorNote>}
-      <DialogFooter>
-        {onCancel !== undefined && <Button onPress={onCancel}>{t.cancel}</Button>}
-        <Button type="submit" look="primary" isPending={isPending} isDisabled={isDisabled}>{verb}</Button>
-      </DialogFooter>
+      {onCancel === undefined
+        ? <div>{submitButton}</div>
+        : <DialogFooter><Button onPress={onCancel}>{t.cancel}</Button>{submitButton}</DialogFooter>}
     </form>
   );
 }

@@ -44,8 +44,9 @@ export function ProviderRow({ provider, may, edit, remove }: ProviderRowProps) {
       about={(
         <Facts>
           {address !== '' && <span>{address}</span>}
+          {kind === 'scripted' && models.length === 0 && <span>{kinds.scriptedAbout}</span>}
           {kind !== 'scripted' && <span>{apiKey === null ? t.noKey : <code>{apiKey}</code>}</span>}
-          <span>{models.length === 0 ? t.all : t.models(models.length)}</span>
+          {(kind !== 'scripted' || models.length > 0) && <span>{models.length === 0 ? t.all : t.models(models.length)}</span>}
         </Facts>
       )}
       actions={may && (
