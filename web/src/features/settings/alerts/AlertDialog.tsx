@@ -10,6 +10,7 @@ import { useWords, words } from '@/i18n/language';
 
 import { failures } from '../parts/failures';
 import { Form } from '../parts/Form';
+import { Pair } from '../parts/Stack';
 import { COMMON } from '../words';
 import { type Metric, METRIC_WORDS, shownLimit, storedLimit, WATCHED } from './metrics';
 import { ToolPicker } from './ToolPicker';
@@ -20,13 +21,13 @@ const WORDS = words(
   {
     add: 'New alert', edit: 'Edit alert', nameAbout: 'For people. May be left out.', metric: 'Watch', tool: 'Of the tool', whole: 'The whole space',
     toolAbout: 'Empty: all calls of the space.', time: 'For how long', atOnce: 'At once', custom: 'Another time', seconds: 'Seconds',
-    timeAbout: 'It fires when it was above at every check for so long.', webhook: 'Webhook',
+    timeAbout: 'Above at every check for so long.', webhook: 'Webhook',
     webhookAbout: 'An address that is told by POST when it fires and when it resolves. May be left out.',
   },
   {
     add: '新建告警', edit: '编辑告警', nameAbout: '便于辨认，可不填。', metric: '监视指标', tool: '工具', whole: '整个空间',
     toolAbout: '留空则针对空间的全部调用。', time: '持续时间', atOnce: '立即', custom: '其他时长', seconds: '秒数',
-    timeAbout: '在此期间每次检查都高于阈值才会触发。', webhook: 'Webhook',
+    timeAbout: '期间每次检查都超限才触发。', webhook: 'Webhook',
     webhookAbout: '触发和恢复时以 POST 通知的地址，可不填。',
   },
 );
@@ -96,14 +97,16 @@ function AlertForm({ alert, onClose }: AlertDialogProps) {
       <ToolPicker
         label={t.tool} description={t.toolAbout} placeholder={t.whole} value={tool} onChange={setTool} error={failed.at('tool')}
       />
-      <NumberField
-        label={metrics[`${metric}Unit`]} value={above} onChange={setAbove} error={failed.at('above')} minimum={0} isRequired
-        {...(metric === 'errorRate' ? { maximum: 100 } : {})}
-      />
-      <Select
-        label={t.time} description={t.timeAbout} value={isCustom ? 'custom' : String(seconds)} onChange={chooseTime}
-        options={[...times, { value: 'custom', label: t.custom }]} error={isCustom ? undefined : failed.at('forSeconds')}
-      />
+      <Pair>
+        <NumberField
+          label={metrics[`${metric}Unit`]} value={above} onChange={setAbove} error={failed.at('above')} minimum={0} isRequired
+          {...(metric === 'errorRate' ? { maximum: 100 } : {})}
+        />
+        <Select
+          label={t.time} description={t.timeAbout} value={isCustom ? 'custom' : String(seconds)} onChange={chooseTime}
+          options={[...times, { value: 'custom', label: t.custom }]} error={isCustom ? undefined : failed.at('forSeconds')}
+        />
+      </Pair>
       {isCustom && (
         <NumberField
           label={t.seconds} value={seconds} onChange={setSeconds} error={failed.at('forSeconds')} minimum={0} maximum={LONGEST} step={1} isRequired

@@ -18,14 +18,14 @@ const WORDS = words(
     about: 'Call the tools of this space from your own programs and scripts.', client: 'Client',
     cli: 'Command line', address: 'Address of this server', makeToken: 'Make a token for this',
     token: 'Put the token into the environment; the examples read it from there.',
-    list: 'See which tools there are', call: 'Call one', login: 'Log in once',
+    list: 'See which tools there are', call: 'Call one', login: 'Log in once', loginAbout: 'The login is kept on your machine. While the variable is set it wins over the login, so it is taken away again.',
     setToken: 'Set the token', document: 'All routes, with what they take and answer:',
   },
   {
     about: '在你自己的程序和脚本中调用此空间的工具。', client: '客户端',
     cli: '命令行', address: '本服务器的地址', makeToken: '为此创建令牌',
     token: '将令牌放入环境变量，下面的示例会从中读取。',
-    list: '查看有哪些工具', call: '调用一个工具', login: '登录一次',
+    list: '查看有哪些工具', call: '调用一个工具', login: '登录一次', loginAbout: '登录信息保存在你的机器上。环境变量优先于登录信息，因此随后将其清除。',
     setToken: '设置令牌', document: '全部接口及其参数和返回值：',
   },
 );
@@ -69,12 +69,12 @@ function Steps({ of }: { of: readonly Snippet[] }) {
   const t = useWords(WORDS);
   return (
     <div className={css.steps}>
-      {of.map(({ step, text }) => <Step key={step} title={t[step]} text={text} />)}
+      {of.map(({ step, text }) => <Step key={step} title={t[step]} about={step === 'login' ? t.loginAbout : undefined} text={text} />)}
     </div>
   );
 }
 
-function Step({ title, about, text }: { title: string; about?: string; text: string }) {
+function Step({ title, about, text }: { title: string; about?: string | undefined; text: string }) {
   return (
     <div className={css.step}>
       <h3>{title}</h3>

@@ -66,7 +66,7 @@ const MAKERS: Record<Client, (origin: string) => Snippet[]> = {
     },
   ],
   cli: (origin) => [
-    { step: 'login', text: `haft login ${origin} --token "$HAFT_TOKEN"` },
+    { step: 'login', text: `haft login ${origin} --token "$HAFT_TOKEN"\nunset HAFT_TOKEN` },
     { step: 'list', text: 'haft tools' },
     { step: 'call', text: `haft call calculator expression='${EXPRESSION}'` },
   ],
