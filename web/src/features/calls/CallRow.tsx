@@ -1,0 +1,70 @@
+// One call in the list: a line on a desk, a card on a phone.
+import { Link } from '@tanstack/react-router';
+import { Bot, RotateCcw, UserRound, Zap } from 'lucide-react';
+import { memo } from 'react';
+
+import type { Format } from '@/i18n/format';
+import { useSources } from '@/i18n/kinds';
+import { useWords, words } from '@/i18n/language';
+
+import css from './CallList.module.css';
+import type { Row } from './filters';
+import { type NameOf, short } from './names';
+import { StatusMark } from './StatusMark';
+
+const WORDS = words(
+  { cached: 'Cached', attempts: (count: string) => `${count} attempts` },
+  { cached: '缓存', attempts: (count: string) => `尝试 ${count} 次` },
+);
+
+export interface CallRowProps {
+  row: Row;
+  /** The duration that fills the bar. */
+  longest: number;
+  format: Format;
+  agentName: NameOf;
+  personName: NameOf;
+  isOpen: boolean;
+  /** The one that the Tab key comes to. */
+  isCurrent: boolean;
+}
+
+export const rowId = (id: string) => `call-${id}`;
+
+export const CallRow = memo(function CallRow({ row, longest, format, agentName, personName, isOpen, isCurrent }: CallRowProps) {
+  const t = useWords(WORDS);
+  const sources = useSources();
+  const who = row.agentId === null
+    ? { icon: <UserRound size={14} aria-hidden />, name: personName(row.userId) ?? (row.userId === null ? '—' : short(row.userId)) }
+    : { icon: <Bot size={14} aria-hidden />, name: agentName(row.agentId) ?? short(row.agentId) };
+  return (
+    <div role="row" className={`${css.row} ${isOpen ? css.open : ''}`}>
+      <span role="cell" className={css.time}>{format.time(row.startedAt)}</span>
+      <span role="cell" className={css.status}><StatusMark status={row.status} /></span>
+      <span role="cell" className={css.what}>
+        <Link
+          id={rowId(row.id)} from="/calls" to="/calls" search={(old) => ({ ...old, call: row.id })} resetScroll={false} preload={false}
+          tabIndex={isCurrent ? 0 : -1} className={css.tool ?? ''}
+        >
+          {row.toolName}
+        </Link>
+        {row.error !== null && <span className={css.error}>{row.error.message}</span>}
+        {row.attempts > 1 && (
+          <span className={css.mark}><RotateCcw size={12} aria-hidden />{t.attempts(format.count(row.attempts))}</span>
+        )}
+        {row.cached && <span className={css.mark}><Zap size={12} aria-hidden />{t.cached}</span>}
+      </span>
+      <span role="cell" className={css.duration}>
+        <span className={css.bar} aria-hidden><span style={{ width: `${share(row.duration, longest)}%` }} /></span>
+        <span className={css.number}>{format.duration(row.duration)}</span>
+      </span>
+      <span role="cell" className={css.who} title={who.name}>{who.icon}<span>{who.name}</span></span>
+      <span role="cell" className={css.source}>{sources[row.source]}</span>
+    </div>
+  );
+});
+
+/** By its root, so that one slow call does not make all others look alike. */
+function share(duration: number, longest: number): number {
+  return longest <= 0 ? 0 : Math.max(2, Math.sqrt(duration / longest) * 100);
+}
