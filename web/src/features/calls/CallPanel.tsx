@@ -109,7 +109,7 @@ function Failure({ error }: { error: Schemas['ToolCallError'] }) {
   const kinds = useKinds();
   return (
     <div className={css.failure}>
-      <Badge tone="bad">{kinds[error.kind]}</Badge>
+      <strong className={css.kind}>{kinds[error.kind]}</strong>
       <p className={css.message}>{error.message}</p>
       {Object.keys(error.details).length > 0 && <Value value={error.details} label={t.details} />}
     </div>

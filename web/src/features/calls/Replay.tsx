@@ -6,7 +6,7 @@ import { api, ApiError, ask, type Schemas, wordsOf } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CodeEditor, pretty } from '@/components/Code';
 import { DialogFooter } from '@/components/Dialog';
-import { Badge, ErrorNote, Hint, WarningNote } from '@/components/Note';
+import { ErrorNote, Hint, WarningNote } from '@/components/Note';
 import { Loading } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
@@ -99,7 +99,7 @@ function Answer({ result }: { result: Schemas['ToolExecutionResult'] }) {
         <CallLink id={result.callId}>{t.open}</CallLink>
       </div>
       {result.success ? <Value value={result.data} label={t.answer} /> : (
-        <div className={css.failure}><Badge tone="bad">{kinds[result.error.kind]}</Badge><p className={css.message}>{result.error.message}</p></div>
+        <div className={css.failure}><strong className={css.kind}>{kinds[result.error.kind]}</strong><p className={css.message}>{result.error.message}</p></div>
       )}
     </>
   );
