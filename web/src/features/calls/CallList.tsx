@@ -1,12 +1,12 @@
 // The list itself: only what can be seen is drawn, and more is fetched on the way down.
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type MouseEvent, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import css from './CallList.module.css';
-import { CallRow, rowId } from './CallRow';
+import { CallRow, pressedCall, rowId } from './CallRow';
 import type { Row } from './filters';
 import { useAgentName, usePersonName } from './names';
 
@@ -21,6 +21,9 @@ const EARLY = 30;
 
 export interface CallListProps {
   rows: readonly Row[];
+  /** The address of the list, to which a call is added. */
+  base: string;
+  onOpen: (id: string) => void;
   openId: string | undefined;
   currentId: string | undefined;
   /** Where the rows are, for whoever asks how far one has scrolled. */
@@ -31,7 +34,7 @@ export interface CallListProps {
   goal: { id: string } | undefined;
 }
 
-export function CallList({ rows, openId, currentId, place, onNearEnd, goal }: CallListProps) {
+export function CallList({ rows, base, onOpen, openId, currentId, place, onNearEnd, goal }: CallListProps) {
   const t = useWords(WORDS);
   const format = useFormat();
   const agentName = useAgentName();
@@ -64,9 +67,16 @@ export function CallList({ rows, openId, currentId, place, onNearEnd, goal }: Ca
     requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById(rowId(goal.id))?.focus({ preventScroll: true })));
   }, [goal]);
 
+  // One listener for all rows: hundreds of them come and go.
+  const open = (event: MouseEvent) => {
+    const id = pressedCall(event);
+    if (id === undefined) return;
+    event.preventDefault();
+    onOpen(id);
+  };
   const isKnown = currentId !== undefined && rows.some((row) => row.id === currentId);
   return (
-    <div role="table" aria-label={t.calls} aria-rowcount={-1} className={css.table}>
+    <div role="table" aria-label={t.calls} aria-rowcount={-1} tabIndex={-1} className={css.table}>
       <div role="rowgroup" className={css.head}>
         <div role="row" className={css.row}>
           <span role="columnheader" className={css.time}>{t.time}</span>
@@ -77,7 +87,7 @@ export function CallList({ rows, openId, currentId, place, onNearEnd, goal }: Ca
           <span role="columnheader">{t.source}</span>
         </div>
       </div>
-      <div ref={place} role="rowgroup" className={css.body} style={{ height: virtual.getTotalSize() }}>
+      <div ref={place} role="rowgroup" className={css.body} onClick={open} style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
           const row = rows[item.index];
           if (row === undefined) return null;
@@ -87,7 +97,7 @@ export function CallList({ rows, openId, currentId, place, onNearEnd, goal }: Ca
               style={{ transform: `translateY(${item.start - margin}px)` }}
             >
               <CallRow
-                row={row} longest={longest} format={format} agentName={agentName} personName={personName} isOpen={row.id === openId}
+                row={row} base={base} longest={longest} format={format} agentName={agentName} personName={personName} isOpen={row.id === openId}
                 isCurrent={isKnown ? row.id === currentId : item.index === 0}
               />
             </div>

@@ -1,7 +1,6 @@
 // One call in the list: a line on a desk, a card on a phone.
-import { Link } from '@tanstack/react-router';
 import { Bot, RotateCcw, UserRound, Zap } from 'lucide-react';
-import { memo } from 'react';
+import { memo, type MouseEvent } from 'react';
 
 import type { Format } from '@/i18n/format';
 import { useSources } from '@/i18n/kinds';
@@ -19,6 +18,8 @@ const WORDS = words(
 
 export interface CallRowProps {
   row: Row;
+  /** The address of the list, to which the call is added. */
+  base: string;
   /** The duration that fills the bar. */
   longest: number;
   format: Format;
@@ -29,9 +30,18 @@ export interface CallRowProps {
   isCurrent: boolean;
 }
 
-export const rowId = (id: string) => `call-${id}`;
+const ROW = 'call-';
 
-export const CallRow = memo(function CallRow({ row, longest, format, agentName, personName, isOpen, isCurrent }: CallRowProps) {
+export const rowId = (id: string) => `${ROW}${id}`;
+
+/** The call whose link was pressed, unless it is to be opened elsewhere. */
+export function pressedCall(event: MouseEvent): string | undefined {
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return undefined;
+  const link = event.target instanceof Element ? event.target.closest(`a[id^="${ROW}"]`) : null;
+  return link?.id.slice(ROW.length);
+}
+
+export const CallRow = memo(function CallRow({ row, base, longest, format, agentName, personName, isOpen, isCurrent }: CallRowProps) {
   const t = useWords(WORDS);
   const sources = useSources();
   const who = row.agentId === null
@@ -42,12 +52,7 @@ export const CallRow = memo(function CallRow({ row, longest, format, agentName, 
       <span role="cell" className={css.time}>{format.time(row.startedAt)}</span>
       <span role="cell" className={css.status}><StatusMark status={row.status} /></span>
       <span role="cell" className={css.what}>
-        <Link
-          id={rowId(row.id)} from="/calls" to="/calls" search={(old) => ({ ...old, call: row.id })} resetScroll={false} preload={false}
-          tabIndex={isCurrent ? 0 : -1} className={css.tool ?? ''}
-        >
-          {row.toolName}
-        </Link>
+        <a id={rowId(row.id)} href={`${base}call=${row.id}`} tabIndex={isCurrent ? 0 : -1} className={css.tool}>{row.toolName}</a>
         {row.error !== null && <span className={css.error}>{row.error.message}</span>}
         {row.attempts > 1 && (
           <span className={css.mark}><RotateCcw size={12} aria-hidden />{t.attempts(format.count(row.attempts))}</span>

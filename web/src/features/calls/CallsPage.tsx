@@ -1,5 +1,5 @@
 // Every call of the space as it happens, and everything known about the one that is opened.
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { Activity, ArrowUp, Pause, Play, SearchX } from 'lucide-react';
 import { type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 
@@ -46,14 +46,15 @@ export function CallsPage() {
   const place = useRef<HTMLDivElement>(null);
   const { tool, agent, status, kind, source, from, to, q, call } = search;
   const filters = useMemo(() => onlyFilters({ tool, agent, status, kind, source, from, to, q }), [tool, agent, status, kind, source, from, to, q]);
-  const log = useLog(filters, isLive, () => isScrolledAway(place.current));
+  const log = useLog(filters, isLive, () => isRead(place.current));
+  const base = useBase(filters);
   useReleaseAtTop(place, log.release);
 
   const filter = useCallback((change: Partial<Filters>) => {
     void navigate({ search: (old) => ({ ...old, ...change }), replace: true, resetScroll: false });
   }, [navigate]);
   const open = (id: string | undefined) => {
-    void navigate({ search: (old) => ({ ...old, call: id }), replace: id !== undefined, resetScroll: false });
+    void navigate({ search: (old) => ({ ...old, call: id }), replace: call !== undefined && id !== undefined, resetScroll: false });
   };
   const current = call ?? goal?.id;
   const move = (by: number) => {
@@ -77,7 +78,9 @@ export function CallsPage() {
       {log.isPending && log.error === null && <Loading />}
       {log.rows.length > 0 && (
         <Card flush>
-          <CallList rows={log.rows} openId={call} currentId={current} place={place} onNearEnd={log.onNearEnd} goal={goal} />
+          <CallList
+            rows={log.rows} base={base} onOpen={open} openId={call} currentId={current} place={place} onNearEnd={log.onNearEnd} goal={goal}
+          />
         </Card>
       )}
       {log.rows.length === 0 && !log.isPending && !log.hasMore && <NoCalls isFiltered={isFiltered} clear={() => filter(NO_FILTERS)} />}
@@ -87,8 +90,18 @@ export function CallsPage() {
   );
 }
 
-function isScrolledAway(place: HTMLElement | null): boolean {
-  return place !== null && place.getBoundingClientRect().top < 0;
+/** Whether something in the list is being read: further down, or with the keys on a row. */
+function isRead(place: HTMLElement | null): boolean {
+  return place !== null && (place.getBoundingClientRect().top < 0 || place.contains(document.activeElement));
+}
+
+/** The address of the list; a call is added to its end. */
+function useBase(filters: Filters): string {
+  const router = useRouter();
+  return useMemo(() => {
+    const { href } = router.buildLocation({ to: '/calls', search: { ...NO_FILTERS, ...filters, call: undefined } });
+    return `${href}${href.includes('?') ? '&' : '?'}`;
+  }, [router, filters]);
 }
 
 function LiveSwitch({ isLive, onChange }: { isLive: boolean; onChange: (isLive: boolean) => void }) {
@@ -112,7 +125,8 @@ function NewCalls({ log, place }: { log: Following; place: RefObject<HTMLDivElem
   const show = () => {
     log.release();
     window.scrollTo({ top: 0 });
-    place.current?.querySelector('a')?.focus({ preventScroll: true });
+    // To the list, and to none of its rows: that one would be held in place.
+    place.current?.parentElement?.focus({ preventScroll: true });
   };
   return (
     <div className={css.fresh} role="status">

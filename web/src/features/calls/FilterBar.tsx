@@ -1,7 +1,7 @@
 // Which calls are shown: what can be chosen, and what was, each to be taken away again.
 import { useQuery } from '@tanstack/react-query';
 import { SlidersHorizontal, X } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { memo, useEffect, useRef, useState } from 'react';
 import { Button as AriaButton } from 'react-aria-components';
 
 import { Button } from '@/components/Button';
@@ -37,7 +37,8 @@ export interface FilterBarProps {
   onChange: (change: Partial<Filters>) => void;
 }
 
-export function FilterBar({ filters, onChange }: FilterBarProps) {
+/** Not drawn again for every call that comes. */
+export const FilterBar = memo(function FilterBar({ filters, onChange }: FilterBarProps) {
   const t = useWords(WORDS);
   const [isOpen, setIsOpen] = useState(false);
   const statuses = useStatusWords();
@@ -77,7 +78,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
       <Chips filters={filters} onChange={onChange} />
     </div>
   );
-}
+});
 
 /** Typing is looked for once it pauses. */
 function TextFilter({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => void }) {

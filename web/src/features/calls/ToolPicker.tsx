@@ -42,7 +42,8 @@ export function ToolPicker({ value, onChange }: { value: string | undefined; onC
       onBlur={() => setTyped(undefined)}
       value={null} onChange={(key) => key !== null && choose(data.find((tool) => tool.id === key)?.name)}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && typed !== undefined && typed !== '') choose(typed.trim());
+        const isOnOption = event.target instanceof Element && event.target.hasAttribute('aria-activedescendant');
+        if (event.key === 'Enter' && !isOnOption && typed !== undefined && typed !== '') choose(typed.trim());
       }}
       className={css.combo ?? ''}
     >

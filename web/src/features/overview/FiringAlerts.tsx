@@ -13,7 +13,7 @@ import { ALL_CALLS } from './windows';
 const WORDS = words(
   {
     firing: 'Firing alerts', errorRate: 'Error rate', p95: 'Latency p95', circuitOpen: 'Open circuits', queueDepth: 'Waiting runs', deadLetters: 'Runs given up',
-    above: (value: string, limit: string) => `${value}, above ${limit}`, since: (ago: string) => `since ${ago}`, everywhere: 'all tools', show: 'Show the calls',
+    above: (value: string, limit: string) => `${value}, above ${limit}`, since: (ago: string) => `began ${ago}`, everywhere: 'all tools', show: 'Show the calls',
   },
   {
     firing: '触发中的告警', errorRate: '错误率', p95: '延迟 p95', circuitOpen: '熔断数', queueDepth: '排队的运行', deadLetters: '放弃的运行',
