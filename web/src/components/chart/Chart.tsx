@@ -25,7 +25,10 @@ export interface ChartProps {
   height?: number;
   /** How values are written. */
   format: (value: number) => string;
+  /** How times are written along the axis. */
   formatTime: (seconds: number) => string;
+  /** How the time that is pointed at is written; as along the axis when absent. */
+  formatMoment?: (seconds: number) => string;
   /** The scale reaches at least so far. */
   atLeast?: number;
   /** Called with the time that was marked with the pointer, in seconds. */
@@ -34,7 +37,7 @@ export interface ChartProps {
 }
 
 export function Chart(props: ChartProps) {
-  const { title, summary, times, series, height = 180, format, formatTime, actions } = props;
+  const { title, summary, times, series, height = 180, format, formatTime, formatMoment = formatTime, actions } = props;
   const [pointed, setPointed] = useState<number>();
   const at = pointed === undefined ? undefined : times[pointed];
   return (
@@ -43,7 +46,7 @@ export function Chart(props: ChartProps) {
         <h2>{title}</h2>
         <span className="hidden">{summary}</span>
         <span className={css.legend} aria-hidden>
-          {at !== undefined && <span className="quiet">{formatTime(at)}</span>}
+          {at !== undefined && <span className="quiet">{formatMoment(at)}</span>}
           {series.map((one) => (
             <span key={one.label} className={css.key}>
               <span className={`${css.swatch} ${css[one.tone]}`} />

@@ -57,20 +57,21 @@ export function Charts({ stats }: { stats: Schemas['Stats'] }) {
       { label: 'p99', tone: 'ink' as const, values: lines.p99 },
     ],
   }), [lines, t]);
+  const formatMoment = (seconds: number) => format.time(new Date(seconds * 1000));
   const time = (value: number | null) => (value === null ? '–' : format.duration(value));
   return (
     <div className={css.charts}>
       <Chart
-        title={t.calls} times={times} series={series.calls} height={200} format={format.count} formatTime={formatTime} atLeast={1} onSelect={select({})}
+        title={t.calls} times={times} series={series.calls} height={200} format={format.count} formatTime={formatTime} formatMoment={formatMoment} atLeast={1} onSelect={select({})}
         summary={say(peakOf(times, perMinute), (value, at) => t.callsSay(format.count(totals.calls), format.count(value), at))}
       />
       <Chart
-        title={t.rate} times={times} series={series.rate} format={format.percent} formatTime={formatTime} atLeast={LEAST_ERROR_RATE}
+        title={t.rate} times={times} series={series.rate} format={format.percent} formatTime={formatTime} formatMoment={formatMoment} atLeast={LEAST_ERROR_RATE}
         onSelect={select({ status: 'failed' })}
         summary={say(peakOf(times, errorRate), (value, at) => t.rateSay(format.percent(totals.errorRate), format.percent(value), at))}
       />
       <Chart
-        title={t.latency} times={times} series={series.latency} format={format.duration} formatTime={formatTime} atLeast={1} onSelect={select({})}
+        title={t.latency} times={times} series={series.latency} format={format.duration} formatTime={formatTime} formatMoment={formatMoment} atLeast={1} onSelect={select({})}
         summary={say(peakOf(times, p95), (value, at) => t.latencySay(time(totals.p50), time(totals.p95), time(totals.p99), format.duration(value), at))}
       />
     </div>
