@@ -12,6 +12,7 @@ import { Charts } from './Charts';
 import { Errors } from './Errors';
 import { FiringAlerts } from './FiringAlerts';
 import { Numbers } from './Numbers';
+import { OpenCircuits } from './OpenCircuits';
 import css from './OverviewPage.module.css';
 import { Start } from './Start';
 import { TopTools } from './TopTools';
@@ -54,6 +55,7 @@ export function OverviewPage() {
       {stats.data !== undefined && isNew === false && (
         <>
           <FiringAlerts />
+          <OpenCircuits origins={stats.data.openCircuits} />
           <Numbers stats={stats.data} window={window} />
           {stats.data.totals.calls === 0 && <p className="quiet" role="status">{t.quiet}</p>}
           <Charts stats={stats.data} />
