@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Hammer } from 'lucide-react';
-import { lazy, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 
 import { ApiError } from '@/api/client';
 import { Empty } from '@/components/Note';
@@ -60,7 +60,7 @@ function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: strin
   const { tab } = route.useSearch();
   const navigate = route.useNavigate();
   const open: TabName = TABS.find((name) => name === tab) ?? 'try';
-  const content: Record<TabName, React.ReactNode> = {
+  const content: Record<TabName, ReactNode> = {
     try: <TryTab tool={tool} />,
     definition: <EditTab tool={tool} tag={tag} />,
     versions: <VersionsTab tool={tool} />,
