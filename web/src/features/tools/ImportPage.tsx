@@ -18,8 +18,6 @@ import type { Source } from './import/sources';
 import { SourceStep } from './import/SourceStep';
 import { WORDS } from './import/words';
 
-const NO_OPTIONS = { name: '', baseUrl: '' };
-
 export function ImportPage() {
   const t = useWords(WORDS);
   const may = useMay('editor');
@@ -71,7 +69,7 @@ function Steps() {
       <div hidden={preview !== null}>
         <SourceStep
           key={round} isPending={look.isPending} error={look.error} onChange={() => look.error !== null && look.reset()}
-          onPreview={(source) => look.mutate({ source, options: NO_OPTIONS })}
+          onPreview={(source, baseUrl) => look.mutate({ source, options: { name: '', baseUrl } })}
         />
       </div>
       {preview !== null && (

@@ -37,7 +37,7 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
   const t = useWords(WORDS);
   const format = useFormat();
   const { found } = outcome;
-  const [picked, setPicked] = useState<ReadonlySet<string>>(() => new Set(found.filter(isWorthIt).map(({ key }) => key)));
+  const [picked, setPicked] = usePicked(found);
   const [search, setSearch] = useState('');
   const [group, setGroup] = useState(ANY);
   const sought = useDeferredValue(search).trim().toLowerCase();
@@ -45,7 +45,7 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
   const shown = useMemo(() => found.filter((one) => fits(one, sought, group)), [found, sought, group]);
   const wanted = useMemo(() => found.map(({ key }) => key).filter((key) => picked.has(key)), [found, picked]);
   const taken = wanted.length;
-  const pick = useCallback((key: string, isPicked: boolean) => setPicked((before) => withKeys(before, [key], isPicked)), []);
+  const pick = useCallback((key: string, isPicked: boolean) => setPicked((before) => withKeys(before, [key], isPicked)), [setPicked]);
   const pickShown = (isPicked: boolean) => setPicked((before) => withKeys(before, shown.map(({ key }) => key), isPicked));
   return (
     <div className={css.step}>
@@ -74,7 +74,7 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
               look="primary" isDisabled={taken === 0 || isReading} isPending={isStoring}
               onPress={() => onImport(taken === found.length ? null : new Set(wanted))}
             >
-              {t.import(format.count(taken))}
+              {(kind === 'haft' ? t.import : t.importTools)(format.count(taken))}
             </Button>
           </div>
         </div>
@@ -85,6 +85,19 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
       </div>
     </div>
   );
+}
+
+/** Everything that is worth it is picked when it comes; another look leaves alone what was there before. */
+function usePicked(found: readonly Found[]) {
+  const [seen, setSeen] = useState<readonly Found[]>([]);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  if (seen !== found) {
+    const known = new Set(seen.map(({ key }) => key));
+    const fresh = found.filter((one) => isWorthIt(one) && !known.has(one.key));
+    setSeen(found);
+    setPicked(withKeys(picked, fresh.map(({ key }) => key), true));
+  }
+  return [picked, setPicked] as const;
 }
 
 /** What is there already, just so, need not be taken again. */

@@ -19,7 +19,7 @@ import { WORDS } from './words';
 interface Props {
   isPending: boolean;
   error: unknown;
-  onPreview: (source: Source) => void;
+  onPreview: (source: Source, baseUrl: string) => void;
   /** What went wrong before is about what was there before. */
   onChange: () => void;
 }
@@ -30,6 +30,7 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
   const [file, setFile] = useState<FileText | null>(null);
   const [text, setText] = useState('');
   const [url, setUrl] = useState('');
+  const [baseUrl, setBaseUrl] = useState('');
   const [wrong, setWrong] = useState<string>();
   const touched = <V,>(set: (value: V) => void) => (value: V) => {
     set(value);
@@ -40,6 +41,7 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
     setFile(taken);
     if (taken !== null) setKind(kindOf(taken.text) ?? kind);
   });
+  const hasBase = kind === 'openapi' || kind === 'postman';
   const preview = () => {
     const given = file?.text ?? text;
     const byUrl = kind === 'openapi' && given.trim() === '' && url.trim() !== '';
@@ -51,7 +53,7 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
       return;
     }
     setKind(meant);
-    onPreview({ kind: meant, text: byUrl ? '' : given, url: byUrl ? url.trim() : '' });
+    onPreview({ kind: meant, text: byUrl ? '' : given, url: byUrl ? url.trim() : '' }, hasBase ? baseUrl.trim() : '');
   };
   const panel = (shown: Kind): ReactNode => (
     <div className={css.panel}>
@@ -80,6 +82,12 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
         />
         {wrong !== undefined && <ErrorNote>{wrong}</ErrorNote>}
         {error !== null && <Refusal error={error} />}
+        {/* A document that does not say where its API is may come to nothing before there is a preview. */}
+        {hasBase && (error !== null || baseUrl !== '') && (
+          <div className={css.panel}>
+            <TextField label={t.baseUrl} description={t.baseUrlHint} value={baseUrl} onChange={setBaseUrl} placeholder="https://api.example.com" isMono />
+          </div>
+        )}
         <div className={css.foot}>
           <Button look="primary" isPending={isPending} onPress={preview}>{isPending ? t.reading : t.preview}</Button>
         </div>

@@ -33,7 +33,7 @@ export function DuplicateDialog({ tool, onClose }: { tool: Tool; onClose: () => 
     mutationFn: () => ask(api.POST('/api/tools', { body: copyOf(tool, name) })),
     onSuccess: (made) => void navigate({ to: '/tools/$id', params: { id: made.id }, search: { tab: 'definition' } }),
   });
-  const wrong = make.error instanceof ApiError ? make.error.violations.find(({ path }) => path === 'name') : undefined;
+  const wrong = make.error instanceof ApiError ? nameFault(make.error) : undefined;
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     make.mutate();
@@ -42,7 +42,7 @@ export function DuplicateDialog({ tool, onClose }: { tool: Tool; onClose: () => 
     <Dialog title={t.title} isOpen onClose={onClose}>
       <form onSubmit={submit} className={css.form}>
         <TextField
-          label={t.name} description={t.hint} value={name} onChange={setName} error={wrong?.message} isMono isRequired autoFocus
+          label={t.name} description={t.hint} value={name} onChange={setName} error={wrong} isMono isRequired autoFocus
         />
         {make.error !== null && wrong === undefined && <ErrorNote>{wordsOf(make.error)}</ErrorNote>}
         <DialogFooter>
@@ -52,6 +52,11 @@ export function DuplicateDialog({ tool, onClose }: { tool: Tool; onClose: () => 
       </form>
     </Dialog>
   );
+}
+
+/** A name that is taken is a conflict, one that is none a violation. */
+function nameFault(error: ApiError): string | undefined {
+  return error.status === 409 ? error.message : error.violations.find(({ path }) => path === 'name')?.message;
 }
 
 /** A copy was made by hand: what the first was imported from shall not change it too. */

@@ -3,7 +3,7 @@ import { words } from '@/i18n/language';
 
 export const WORDS = words(
   {
-    versions: 'Versions', version: (number: number) => `Version ${number}`, live: 'Live', held: 'Held', first: 'Made',
+    versions: 'Versions', version: (number: number) => `Version ${number}`, live: 'Live', held: 'Held', first: 'Created',
     changed: (fields: string) => `Changed ${fields}`, backTo: (number: number) => `Back to version ${number}`,
     by: (name: string) => `by ${name}`, more: 'Show older', and: ', ', others: (count: number) => `${count} more`,
     before: 'Before', after: 'After', compare: 'What changed', pick: 'Compare', liveOption: (number: number) => `${number} (live)`,
@@ -13,7 +13,7 @@ export const WORDS = words(
     rollBackText: (next: number) => `Version ${next} will be made with the definition of that time, and is called from then on. Nothing is lost.`,
     approve: 'Approve', approveTitle: (number: number) => `Approve version ${number}?`,
     approveText: 'From then on it is the one that is called.', heldText: 'This version is held: it is not called until somebody approves it.',
-    cut: 'Long values are cut here, and at most 20 differences are listed. Side by side shows all of it.', nothing: 'nothing',
+    cut: 'Long values are cut here, and at most 20 differences are listed. Side by side shows all of it.', nothing: 'not set',
     fold: 'Hide what is the same', unchanged: '$ lines are the same', showing: (from: number, to: number) => `Definition: version ${from} beside version ${to}`,
   },
   {
@@ -27,7 +27,7 @@ export const WORDS = words(
     rollBackText: (next) => `将以当时的定义创建版本 ${next}，之后的调用都使用它。不会丢失任何内容。`,
     approve: '批准', approveTitle: (number) => `批准版本 ${number}？`,
     approveText: '之后的调用都将使用它。', heldText: '此版本待批准：批准之前不会被调用。',
-    cut: '此处较长的值会被截短，最多列出 20 处差异；并排对照会显示全部。', nothing: '无',
+    cut: '此处较长的值会被截短，最多列出 20 处差异；并排对照会显示全部。', nothing: '未设置',
     fold: '隐藏相同部分', unchanged: '$ 行相同', showing: (from, to) => `定义：版本 ${from} 与版本 ${to} 对照`,
   },
 );
