@@ -26,6 +26,8 @@ const theme = EditorView.theme({
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft)' },
   '&.cm-focused': { outline: 'none' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  // Values, which the editor's own colours make unreadable on a dark ground.
+  '.cm-line span:not([class*="cm-"])': { color: 'var(--accent-strong)' },
 });
 
 export default function CodeMirror(props: EditorProps) {
@@ -40,8 +42,11 @@ export default function CodeMirror(props: EditorProps) {
   useEffect(() => {
     if (place.current === null) return undefined;
     const begin = first.current;
+    // The page's policy forbids style elements; within a shadow the editor adopts sheets instead.
+    const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: 'open', delegatesFocus: true });
     const editor = new EditorView({
-      parent: place.current,
+      parent: root,
+      root,
       state: EditorState.create({
         doc: begin.value,
         extensions: [
@@ -70,5 +75,6 @@ export default function CodeMirror(props: EditorProps) {
       editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
     }
   }, [value]);
-  return <div ref={place} className={`${css.editor} ${isInvalid === true ? css.invalid : ''}`} />;
+  // Dialogs keep the focus among what they can see to be focusable; this one hands it on to the text.
+  return <div ref={place} tabIndex={0} className={`${css.editor} ${isInvalid === true ? css.invalid : ''}`} />;
 }
