@@ -13,6 +13,8 @@ export interface FieldProps {
   label: string;
   /** Without one to be seen: the place says what it is. */
   isLabelHidden?: boolean;
+  /** Beside the label: the name as it is sent, a choice of the field's type. */
+  aside?: ReactNode;
   description?: ReactNode;
   error?: string | undefined;
   isRequired?: boolean;
@@ -21,13 +23,16 @@ export interface FieldProps {
   autoFocus?: boolean;
 }
 
-function Frame({ label, isLabelHidden, description, error, isRequired, children }: FieldProps & { children: ReactNode }) {
+function Frame({ label, isLabelHidden, aside, description, error, isRequired, children }: FieldProps & { children: ReactNode }) {
+  const name = (
+    <Label className={isLabelHidden === true ? 'hidden' : (css.label ?? '')}>
+      {label}
+      {isRequired === true && <span className={css.required} aria-hidden> *</span>}
+    </Label>
+  );
   return (
     <>
-      <Label className={isLabelHidden === true ? 'hidden' : (css.label ?? '')}>
-        {label}
-        {isRequired === true && <span className={css.required} aria-hidden> *</span>}
-      </Label>
+      {aside === undefined ? name : <div className={css.head}>{name}{aside}</div>}
       {children}
       {description !== undefined && (
         <Text slot="description" className={css.description ?? ''}>{description}</Text>
@@ -54,7 +59,7 @@ export interface TextFieldProps extends FieldProps {
   value: string;
   onChange: (value: string) => void;
   placeholder?: string;
-  type?: 'text' | 'password' | 'url' | 'email';
+  type?: 'text' | 'password' | 'url' | 'email' | 'date' | 'time' | 'datetime-local';
   autoComplete?: HTMLInputAutoCompleteAttribute;
   /** Code, a URL, a name: letters of one width. */
   isMono?: boolean;
