@@ -10,7 +10,7 @@ import { firstOpen, moveTo, rowsOf, summaryOf, type TreeRow } from './JsonTree.r
 import css from './JsonTree.module.css';
 
 const WORDS = words(
-  { copyValue: 'Copy value', copyPath: 'Copy path', list: (n: number) => `${n} items`, fields: (n: number) => `${n} fields`, whole: 'Whole answer' },
+  { copyValue: 'Copy value', copyPath: 'Copy path', list: (n: number) => (n === 1 ? '1 item' : `${n} items`), fields: (n: number) => (n === 1 ? '1 field' : `${n} fields`), whole: 'Whole answer' },
   { copyValue: '复制值', copyPath: '复制路径', list: (n: number) => `${n} 项`, fields: (n: number) => `${n} 个字段`, whole: '完整结果' },
 );
 

@@ -99,7 +99,7 @@ function About({ text, limits }: { text: string | undefined; limits: string | un
   return (
     <>
       {text}
-      {limits !== undefined && <span className={css.limits}>{limits}</span>}
+      {limits !== undefined && <span className={text === undefined ? '' : css.apart}>{limits}</span>}
     </>
   );
 }

@@ -46,7 +46,7 @@ function Rows({ shape, list, label, path, depth, onChange, isRequired }: InputPr
     change([...list, blankOf(shape.items, root, depth + 1)]);
   };
   const remove = (at: number) => {
-    focusNext([`${row(Math.min(at, list.length - 2))} [data-act="remove"] button`, ':scope > [data-act="add"] button']);
+    focusNext([`${row(Math.min(at, list.length - 2))} [data-act="remove"] button:not(:disabled)`, firstField(row(Math.min(at, list.length - 2))), ':scope > [data-act="add"] button:not(:disabled)']);
     setKeys(withoutItem(keys, at));
     change(withoutItem(list, at));
   };

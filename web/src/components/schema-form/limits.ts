@@ -7,7 +7,8 @@ type Said = typeof WORDS.zh;
 
 /** A bound like this is no advice to anybody. */
 const FAR = 1e9;
-const LONG = 5000;
+const MANY = 1000;
+const LONG = 100;
 
 export function limitsOf({ shape, schema }: Drawn, t: Said): string | undefined {
   switch (shape.kind) {
@@ -16,11 +17,11 @@ export function limitsOf({ shape, schema }: Drawn, t: Said): string | undefined 
     case 'text': {
       const most = numberOf(schema, 'maxLength');
       const least = numberOf(schema, 'minLength');
-      const range = rangeOf((least ?? 0) > 1 ? least : undefined, most !== undefined && most < LONG ? most : undefined, t);
+      const range = rangeOf((least ?? 0) > 1 ? least : undefined, most !== undefined && most <= LONG ? most : undefined, t);
       return range === undefined ? undefined : t.characters(range);
     }
     case 'list': {
-      const range = rangeOf(shape.least > 0 ? shape.least : undefined, shape.most < LONG ? shape.most : undefined, t);
+      const range = rangeOf(shape.least > 0 ? shape.least : undefined, shape.most < MANY ? shape.most : undefined, t);
       return range === undefined ? undefined : t.items(range);
     }
     default:

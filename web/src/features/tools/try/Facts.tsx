@@ -31,7 +31,7 @@ export function Facts({ result }: { result: Success | Failed }) {
   return (
     <>
       <div className={css.facts}>
-        <span><Clock aria-hidden size={14} />{format.duration(result.executionTime)}</span>
+        <span><Clock aria-hidden size={14} />{format.duration(record.data?.duration ?? result.executionTime)}</span>
         {result.attempts > 0 && <span><Repeat aria-hidden size={14} />{t.attempts(result.attempts)}</span>}
         {result.cached && <Badge tone="accent"><Database aria-hidden size={12} />{t.cached}</Badge>}
         <Link to="/calls" search={search} className={css.record}>{t.record}<ArrowUpRight aria-hidden size={14} /></Link>

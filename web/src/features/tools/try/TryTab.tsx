@@ -1,6 +1,6 @@
 // Where a tool is called: its arguments at the left, what came of them at the right.
 import { FlaskConical, Play, RotateCcw } from 'lucide-react';
-import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 
 import type { Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
@@ -30,6 +30,7 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
   const mayCall = useMay('caller');
   const form = useRef<HTMLDivElement>(null);
   const place = useRef<HTMLDivElement>(null);
+  const runs = useRef<HTMLDivElement>(null);
   const [draft, setDraft] = useState(() => loadDraft(tool.id, tool.inputSchema));
   const [isBroken, setIsBroken] = useState(false);
   // Fields give what they hold when they are left, which a key may have made happen a moment ago.
@@ -41,10 +42,10 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
   }, [tool.id]);
 
   const run = useRun(tool.id, (outcome) => {
-    // On a phone the outcome is below the form.
-    if (outcome.state !== 'failed' || outcome.violations.length === 0) place.current?.scrollIntoView({ block: 'nearest' });
+    // The button that stopped it is gone.
+    if (outcome.state === 'cancelled') runs.current?.querySelector('button')?.focus();
   });
-  useFocusOnWrong(form, run.outcome);
+  useLookAt(form, place, run.outcome);
   const errors = useMemo(
     () => (run.outcome?.state === 'failed' ? stillWrong(run.outcome.violations, run.outcome.sent, draft.value) : []),
     [run.outcome, draft.value],
@@ -88,7 +89,7 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
           <Arguments schema={tool.inputSchema} draft={draft} change={change} errors={errors} isDisabled={!mayCall} onBroken={setIsBroken} />
         </div>
         <footer className={css.actions}>
-          <div className={css.run}>
+          <div ref={runs} className={css.run}>
             <Button
               look="primary" icon={<Play aria-hidden />} isDisabled={!mayCall || !isReadable} isPending={run.isRunning && !run.isPreviewing}
               onPress={() => call()}
@@ -107,10 +108,16 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
   );
 }
 
-/** Whoever is told that a field is wrong stands in it at once. */
-function useFocusOnWrong(form: React.RefObject<HTMLElement | null>, outcome: Outcome | undefined): void {
+/** Whoever is told that a field is wrong stands in it at once; an outcome below the form, as on a phone, comes into view. */
+function useLookAt(form: RefObject<HTMLElement | null>, place: RefObject<HTMLElement | null>, outcome: Outcome | undefined): void {
   useEffect(() => {
-    if (outcome?.state !== 'failed' || outcome.violations.length === 0 || form.current === null) return;
-    focusFirstWrong(form.current);
-  }, [outcome, form]);
+    const there = place.current;
+    if (outcome === undefined || form.current === null || there === null) return undefined;
+    if (outcome.state === 'failed' && outcome.violations.length > 0 && focusFirstWrong(form.current)) return undefined;
+    // Once it has its height, else there is nowhere to scroll to.
+    const timer = setTimeout(() => {
+      if (there.getBoundingClientRect().top > window.innerHeight / 3) there.scrollIntoView({ block: 'start' });
+    }, 50);
+    return () => clearTimeout(timer);
+  }, [outcome, form, place]);
 }
