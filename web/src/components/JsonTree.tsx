@@ -10,8 +10,8 @@ import { firstOpen, moveTo, rowsOf, summaryOf, type TreeRow } from './JsonTree.r
 import css from './JsonTree.module.css';
 
 const WORDS = words(
-  { copyValue: 'Copy value', copyPath: 'Copy path', list: (n: number) => (n === 1 ? '1 item' : `${n} items`), fields: (n: number) => (n === 1 ? '1 field' : `${n} fields`), whole: 'Whole answer' },
-  { copyValue: '复制值', copyPath: '复制路径', list: (n: number) => `${n} 项`, fields: (n: number) => `${n} 个字段`, whole: '完整结果' },
+  { copyValue: 'Copy value', copyPath: 'Copy path', list: (n: number) => (n === 1 ? '1 item' : `${n} items`), fields: (n: number) => (n === 1 ? '1 field' : `${n} fields`), whole: 'All of it' },
+  { copyValue: '复制值', copyPath: '复制路径', list: (n: number) => `${n} 项`, fields: (n: number) => `${n} 个字段`, whole: '全部' },
 );
 
 const ROW_HEIGHT = 26;

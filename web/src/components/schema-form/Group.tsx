@@ -16,7 +16,8 @@ import { WORDS } from './words';
 export function Group({ children, ...props }: Omit<InputProps, 'schema' | 'depth'> & { children: ReactNode }) {
   const { label, isLabelHidden, aside, description, path, value, onChange, isRequired, isDisabled, error } = props;
   const t = useWords(WORDS);
-  const { errors } = useForm();
+  const form = useForm();
+  const { errors } = form;
   const [isOpen, setIsOpen] = useState(isRequired || value !== undefined);
   const [seen, setSeen] = useState(errors);
   const title = useId();
@@ -26,7 +27,9 @@ export function Group({ children, ...props }: Omit<InputProps, 'schema' | 'depth
     setSeen(errors);
     if (isWrongWithin(errors, path)) setIsOpen(true);
   }
-  const isShown = (isOpen || isRequired) && !(isDisabled && value === undefined && !isRequired);
+  // Null has nothing in it.
+  const isNull = isDisabled && !form.isDisabled;
+  const isShown = (isOpen || isRequired) && !isNull;
   const name = <>{label}{isRequired && <span className={css.required} aria-hidden> *</span>}</>;
   return (
     <div role="group" aria-labelledby={title} className={css.group}>

@@ -1,8 +1,8 @@
 // A list: items are added, taken away and moved, by pointer or by keys.
-import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react';
+import { Plus } from 'lucide-react';
 import { useRef, useState } from 'react';
 
-import { Button, IconButton } from '@/components/Button';
+import { Button } from '@/components/Button';
 import { useWords } from '@/i18n/language';
 
 import { useForm } from './context';
@@ -12,6 +12,7 @@ import { FieldView } from './FieldView';
 import { Group } from './Group';
 import { blankOf } from './initial';
 import { JsonInput } from './JsonInput';
+import { RowActions } from './RowActions';
 import { firstField, useFocusNext, useRowKeys } from './rows';
 import type { JsonValue } from './schema';
 import css from './SchemaForm.module.css';
@@ -46,7 +47,8 @@ function Rows({ shape, list, label, path, depth, onChange, isRequired }: InputPr
     change([...list, blankOf(shape.items, root, depth + 1)]);
   };
   const remove = (at: number) => {
-    focusNext([`${row(Math.min(at, list.length - 2))} [data-act="remove"] button:not(:disabled)`, firstField(row(Math.min(at, list.length - 2))), ':scope > [data-act="add"] button:not(:disabled)']);
+    const next = row(Math.min(at, list.length - 2));
+    focusNext([`${next} [data-act="remove"] button:not(:disabled)`, firstField(next), ':scope > [data-act="add"] button:not(:disabled)']);
     setKeys(withoutItem(keys, at));
     change(withoutItem(list, at));
   };
@@ -65,15 +67,14 @@ function Rows({ shape, list, label, path, depth, onChange, isRequired }: InputPr
           {list.map((item, at) => (
             <li key={keys[at]} data-row={at} className={isFlat ? css.flatRow : css.row}>
               {!isFlat && <span className={css.rowName} aria-hidden>{at + 1}</span>}
-              <span className={css.acts}>
-                <span data-act="up"><IconButton label={t.up(at + 1)} isDisabled={isDisabled || at === 0} onPress={() => move(at, at - 1)}><ArrowUp aria-hidden /></IconButton></span>
-                <span data-act="down"><IconButton label={t.down(at + 1)} isDisabled={isDisabled || at === list.length - 1} onPress={() => move(at, at + 1)}><ArrowDown aria-hidden /></IconButton></span>
-                <span data-act="remove"><IconButton label={t.remove(at + 1)} isDisabled={isDisabled || list.length <= shape.least} onPress={() => remove(at)}><Trash2 aria-hidden /></IconButton></span>
-              </span>
+              <RowActions
+                at={at} count={list.length} mayRemove={list.length > shape.least} isDisabled={isDisabled}
+                move={(to) => move(at, to)} remove={() => remove(at)}
+              />
               <div className={css.rowField}>
                 <FieldView
-                  schema={shape.items} name={String(at)} label={t.item(at + 1)} isLabelHidden path={pathOf(path, at)} depth={depth + 1} isRequired
-                  value={item} onChange={(next) => change(withItem(list, at, next ?? blankOf(shape.items, root, depth + 1)))}
+                  schema={shape.items} name={String(at)} label={t.item(at + 1)} isLabelHidden path={pathOf(path, at)} depth={depth + 1}
+                  isRequired value={item} onChange={(next) => change(withItem(list, at, next ?? blankOf(shape.items, root, depth + 1)))}
                 />
               </div>
             </li>
@@ -81,7 +82,9 @@ function Rows({ shape, list, label, path, depth, onChange, isRequired }: InputPr
         </ol>
       )}
       <div data-act="add">
-        <Button small icon={<Plus aria-hidden />} isDisabled={isDisabled || list.length >= shape.most} onPress={add} aria-label={t.addTo(label)}>{t.add}</Button>
+        <Button small icon={<Plus aria-hidden />} isDisabled={isDisabled || list.length >= shape.most} onPress={add} aria-label={t.addTo(label)}>
+          {t.add}
+        </Button>
       </div>
       <span className="hidden" role="status">{said}</span>
     </div>

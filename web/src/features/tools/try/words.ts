@@ -18,7 +18,7 @@ export const WORDS = words(
     notAgain: 'Made again without a change, the call would fail the same way.',
     request: 'The request as sent', requestNote: 'Drawn up again from the same arguments; secrets stay masked.',
     wouldSend: 'The request as it would be sent; nothing was.', wouldCall: 'What the tool would be given; nothing was called.',
-    headers: 'Headers', body: 'Body', loading: 'Loading…',
+    headers: 'Headers', body: 'Body',
   },
   {
     arguments: '参数', form: '表单', json: 'JSON', view: '参数填写方式', run: '运行', running: '运行中…', cancel: '取消',
@@ -36,6 +36,6 @@ export const WORDS = words(
     notAgain: '不作修改就重新调用，仍会同样失败。',
     request: '实际发出的请求', requestNote: '根据相同的参数重新生成，密钥已隐藏。',
     wouldSend: '这是将要发出的请求，尚未发送。', wouldCall: '这是将要传给工具的内容，尚未调用。',
-    headers: '请求头', body: '请求体', loading: '加载中…',
+    headers: '请求头', body: '请求体',
   },
 );
