@@ -111,11 +111,11 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
 /** Whoever is told that a field is wrong stands in it at once; an outcome below the form, as on a phone, comes into view. */
 function useLookAt(form: RefObject<HTMLElement | null>, place: RefObject<HTMLElement | null>, outcome: Outcome | undefined): void {
   useEffect(() => {
-    const there = place.current;
-    if (outcome === undefined || form.current === null || there === null) return undefined;
-    if (outcome.state === 'failed' && outcome.violations.length > 0 && focusFirstWrong(form.current)) return undefined;
-    // Once it has its height, else there is nowhere to scroll to.
+    const [fields, there] = [form.current, place.current];
+    if (outcome === undefined || fields === null || there === null) return undefined;
+    // Once all of it is drawn: a field that loses the focus draws again, and what has no height yet cannot be scrolled to.
     const timer = setTimeout(() => {
+      if (outcome.state === 'failed' && outcome.violations.length > 0 && focusFirstWrong(fields)) return;
       if (there.getBoundingClientRect().top > window.innerHeight / 3) there.scrollIntoView({ block: 'start' });
     }, 50);
     return () => clearTimeout(timer);
