@@ -7,6 +7,8 @@ import css from './Tabs.module.css';
 export interface TabItem<K extends string> {
   id: K;
   label: string;
+  /** Behind the label: a number, or that something inside is wrong. */
+  mark?: ReactNode;
   content: ReactNode;
 }
 
@@ -22,7 +24,7 @@ export function Tabs<K extends string>({ label, tabs, selected, onSelect }: Tabs
   return (
     <AriaTabs selectedKey={selected} onSelectionChange={(key) => onSelect?.(key as K)} className={css.tabs ?? ''}>
       <TabList aria-label={label} className={css.list ?? ''}>
-        {tabs.map((tab) => <Tab key={tab.id} id={tab.id} className={css.tab ?? ''}>{tab.label}</Tab>)}
+        {tabs.map((tab) => <Tab key={tab.id} id={tab.id} className={css.tab ?? ''}>{tab.label}{tab.mark}</Tab>)}
       </TabList>
       {tabs.map((tab) => <TabPanel key={tab.id} id={tab.id} className={css.panel ?? ''}>{tab.content}</TabPanel>)}
     </AriaTabs>
