@@ -16,6 +16,11 @@ export function definitionOf(tool: Schemas['Tool']): Definition {
   return tool.type === 'http' && isGenerated(tool.inputSchema) ? without(definition, 'inputSchema') : definition;
 }
 
+/** As it is sent; the server is the judge of whether it is one. */
+export function inputOf(definition: Definition): Schemas['ToolInput'] {
+  return definition as Schemas['ToolInput'];
+}
+
 export function configOf(definition: Definition): Fields {
   return fieldsOf(definition['config']);
 }

@@ -69,12 +69,12 @@ export function draftOf(definition: Definition): Draft {
 
 /** The definition that the form now says, begun from the one it was opened with. */
 export function definitionFrom(begun: Definition, draft: Draft): Definition {
-  return NAMES.reduce((definition, name) => written(name, begun, definition, draft), begun);
+  return NAMES.reduce((definition, name) => written(name, begun, definition, draft[name]), begun);
 }
 
-function written<K extends PartName>(name: K, begun: Definition, definition: Definition, draft: Draft): Definition {
+function written<K extends PartName>(name: K, begun: Definition, definition: Definition, value: Draft[K]): Definition {
   const part: Part<Draft[K]> = PARTS[name];
-  return same(draft[name], part.read(begun)) ? definition : part.write(definition, draft[name]);
+  return same(value, part.read(begun)) ? definition : part.write(definition, value);
 }
 
 /** What is wrong before anybody is asked: paths of texts that should be JSON. */
