@@ -23,7 +23,7 @@ const WORDS = words(
     description: 'Description', descriptionHint: 'The model reads this to decide when to call the tool, and how.',
     good: 'Helps the model', bad: 'Leaves it guessing',
     goodText: 'Gives the weather of a city for up to 7 days: temperature in °C, rain, wind. Use it when somebody asks about weather or what to wear.',
-    badText: 'Weather API.', space: 'a space',
+    badText: 'Weather API.', nameSpace: 'A name has no spaces: get_weather.',
   },
   {
     what: '它做什么', name: '名称', nameRule: '字母、数字、_ 和 -，最多 64 个字符。模型用它来调用。',
@@ -33,7 +33,7 @@ const WORDS = words(
     description: '描述', descriptionHint: '模型据此判断何时以及如何调用。',
     good: '对模型有用', bad: '让模型猜',
     goodText: '查询城市未来 7 天内的天气：温度（°C）、降水、风力。当有人问天气或穿什么时使用。',
-    badText: '天气接口。', space: '空格',
+    badText: '天气接口。', nameSpace: '名称中不能有空格：get_weather。',
   },
 );
 
@@ -46,15 +46,14 @@ export interface AboutSectionProps {
 
 export const AboutSection = memo(function AboutSection({ about, violations, change, isNew }: AboutSectionProps) {
   const t = useWords(WORDS);
-  const wrong = /[^a-zA-Z0-9_-]/.exec(about.name)?.[0];
-  const long = about.name.length > 64 ? t.nameLong(about.name.length) : messageAt(violations, 'name');
+  const nameError = wrongName(about.name, t) ?? messageAt(violations, 'name');
   const { title } = about;
   return (
     <Card title={t.what}>
       <div className={css.fields}>
         <TextField
           label={t.name} isRequired isMono autoFocus={isNew} value={about.name} onChange={(name) => change('about', { name })} placeholder="get_weather"
-          description={t.nameRule} error={wrong === undefined ? long : t.nameWrong(wrong === ' ' ? t.space : wrong)}
+          description={t.nameRule} error={nameError}
         />
         {typeof title === 'string' ? (
           <TextField label={t.title} description={t.titleHint} value={title} onChange={(next) => change('about', { title: next })} error={messageAt(violations, 'title')} />
@@ -81,6 +80,13 @@ export const AboutSection = memo(function AboutSection({ about, violations, chan
     </Card>
   );
 });
+
+/** The rule for names, said before the server has to. */
+function wrongName(name: string, t: Pick<typeof WORDS.zh, 'nameWrong' | 'nameLong' | 'nameSpace'>): string | undefined {
+  const wrong = /[^a-zA-Z0-9_-]/u.exec(name)?.[0];
+  if (wrong !== undefined) return wrong === ' ' ? t.nameSpace : t.nameWrong(wrong);
+  return name.length > 64 ? t.nameLong(name.length) : undefined;
+}
 
 /** A word of one's own, with those that are there to choose from. */
 function Category({ value, change, error }: { value: string; change: Change; error: string | undefined }) {

@@ -18,12 +18,12 @@ import { PLACES } from './words';
 const WORDS = words(
   {
     variables: 'Variables', none: 'Write {{name}} in the URL, a parameter, a header or the body, and it becomes an argument.', given: 'by the call',
-    kept: 'Kept', missing: 'Missing', add: 'Add it', request: 'Request', noUrl: 'Appears with the URL.', schema: 'Schema', schemaLabel: 'Schema of the arguments',
+    kept: 'Kept', missing: 'Missing', add: 'Add it', request: 'As it is sent', noUrl: 'Appears with the URL.', schema: 'Schema', schemaLabel: 'Schema of the arguments',
     requestLabel: 'The request as it is sent', secretOf: (name: string) => `Secret ${name}`,
   },
   {
     variables: '变量', none: '在 URL、参数、请求头或请求体中写 {{name}}，它就成为一个参数。', given: '由调用给出',
-    kept: '已保存', missing: '缺少', add: '去添加', request: '请求', noUrl: '填写 URL 后显示。', schema: '参数结构', schemaLabel: '参数的结构',
+    kept: '已保存', missing: '缺少', add: '去添加', request: '将要发送的请求', noUrl: '填写 URL 后显示。', schema: '参数结构', schemaLabel: '参数的结构',
     requestLabel: '将要发送的请求', secretOf: (name: string) => `密钥 ${name}`,
   },
 );
@@ -31,15 +31,17 @@ const WORDS = words(
 export interface AsideProps {
   definition: Definition;
   schema: unknown;
+  /** Why there is no schema. */
+  refused: string | undefined;
 }
 
-export const Aside = memo(function Aside({ definition, schema }: AsideProps) {
+export const Aside = memo(function Aside({ definition, schema, refused }: AsideProps) {
   const t = useWords(WORDS);
   return (
     <>
       <Card title={t.variables}><Names definition={definition} /></Card>
       <Card title={t.request}><Request definition={definition} schema={schema} /></Card>
-      <Card title={t.schema}>{schema === undefined ? <p className="quiet small">{t.noUrl}</p> : <CodeBlock text={pretty(schema)} label={t.schemaLabel} />}</Card>
+      <Card title={t.schema}>{schema === undefined ? <p className="quiet small">{refused ?? t.noUrl}</p> : <CodeBlock text={pretty(schema)} label={t.schemaLabel} />}</Card>
     </>
   );
 });
@@ -77,7 +79,7 @@ function Names({ definition }: { definition: Definition }) {
   );
 }
 
-function Request({ definition, schema }: AsideProps) {
+function Request({ definition, schema }: Omit<AsideProps, 'refused'>) {
   const t = useWords(WORDS);
   const { method, url, headers, body } = previewOf(definition, schema);
   if (url === '') return <p className="quiet small">{t.noUrl}</p>;

@@ -10,6 +10,7 @@ import { AboutSection } from './AboutSection';
 import { Aside } from './Aside';
 import { configOf, type Definition, inputOf } from './definition';
 import css from './Editor.module.css';
+import { without } from './json';
 import { LeaveGuard } from './LeaveGuard';
 import { Refusal } from './Refusal';
 import { RequestSection } from './RequestSection';
@@ -45,7 +46,7 @@ export function ToolEditor({ begun, id, save, isOvertaken = false, reload, actio
   const [tab, setTab] = useState<TabName>('params');
   const form = useRef<HTMLFormElement>(null);
   const settled = useSettled(definition, PAUSE);
-  const schema = useSchema(settled);
+  const { schema, refused } = useSchema(settled);
   const saving = useMutation({
     mutationFn: () => save(definition),
     onError: (error) => {
@@ -94,20 +95,23 @@ export function ToolEditor({ begun, id, save, isOvertaken = false, reload, actio
           {actions}
         </SaveBar>
       </div>
-      <aside className={css.aside} aria-label={t.preview}><Aside definition={settled} schema={schema} /></aside>
+      <aside className={css.aside} aria-label={t.preview}><Aside definition={settled} schema={schema} refused={refused} /></aside>
     </form>
   );
 }
 
-/** The schema that the tool would have; the last one while the next is asked for. */
-function useSchema(definition: Definition): unknown {
-  const config = configOf(definition);
+/** The schema that the tool would have, by what the request says; the last one while the next is asked for. */
+function useSchema(definition: Definition): { schema: unknown; refused: string | undefined } {
+  const { type, inputSchema } = definition;
+  // A credential that is not filled in yet says nothing about arguments.
+  const config = without(configOf(definition), 'auth', 'security', 'redact', 'responseFilter', 'imported');
+  const isAsked = ['url', 'baseUrl', 'endpoint'].some((name) => name in config);
   const preview = useQuery({
-    queryKey: ['tools', 'schema', definition['type'], config, definition['inputSchema']],
-    queryFn: () => ask(api.POST('/api/tools/schema-preview', { body: inputOf({ type: definition['type'], config, inputSchema: definition['inputSchema'] }) })),
-    enabled: 'url' in config || 'baseUrl' in config || 'endpoint' in config,
+    queryKey: ['tools', 'schema', type, config, inputSchema],
+    queryFn: () => ask(api.POST('/api/tools/schema-preview', { body: inputOf({ type, config, inputSchema }) })),
+    enabled: isAsked,
     placeholderData: keepPreviousData,
     gcTime: 0,
   });
-  return preview.data?.inputSchema;
+  return { schema: isAsked ? preview.data?.inputSchema : undefined, refused: preview.error?.message };
 }

@@ -41,7 +41,7 @@ export function useDraft(begun: Definition, id: string | undefined): DraftState 
   }
   const definition = useMemo(() => definitionFrom(begun, draft), [begun, draft]);
   const isChanged = useMemo(() => !same(definition, begun), [definition, begun]);
-  const told = useCheck(useSettled(definition, PAUSE), id, isChanged);
+  const told = useCheck(useSettled(definition, PAUSE), id, isChanged && (strict !== undefined || isWorthAsking(draft)));
   const broken = useWords(JSON_WORDS);
   const violations = useMemo(() => {
     const unreadable = brokenJson(draft).map((path) => ({ path, message: path === 'inputSchema' ? broken.inputSchema : broken.body }));
@@ -65,16 +65,21 @@ export function useDraft(begun: Definition, id: string | undefined): DraftState 
 
 const NOTHING: readonly Violation[] = [];
 
+/** A form that has only been begun would be refused for what everybody knows is missing. */
+function isWorthAsking({ about, request }: Draft): boolean {
+  return about.name !== '' && about.description !== '' && request.url + request.baseUrl !== '';
+}
+
 /** Asks the server, without storing anything, what it would refuse. */
-function useCheck(definition: Definition, id: string | undefined, isChanged: boolean): readonly Violation[] {
+function useCheck(definition: Definition, id: string | undefined, isAsked: boolean): readonly Violation[] {
   const check = useQuery({
     queryKey: ['tools', 'check', id, definition],
     queryFn: () => violationsOf(definition, id),
-    enabled: isChanged,
+    enabled: isAsked,
     gcTime: 0,
     placeholderData: (before) => before,
   });
-  return isChanged ? (check.data ?? NOTHING) : NOTHING;
+  return isAsked ? (check.data ?? NOTHING) : NOTHING;
 }
 
 async function violationsOf(definition: Definition, id: string | undefined): Promise<readonly Violation[]> {
