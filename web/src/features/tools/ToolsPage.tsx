@@ -64,8 +64,8 @@ export function ToolsPage() {
       {isOnlyOthers && mayEdit && <FirstTool />}
       {error !== null && <LoadFailed error={error} again={() => void Promise.all([categories.refetch(), list.refetch()])} />}
       {list.isPending && error === null && <Loading />}
-      {list.isSuccess && tools.length === 0 && !isByCategory && <Empty icon={<SearchX />} title={t.none} action={all}>{t.noneAbout}</Empty>}
-      {tools.length > 0 && (
+      {list.isSuccess && tools.length === 0 && !list.hasNextPage && !isByCategory && <Empty icon={<SearchX />} title={t.none} action={all}>{t.noneAbout}</Empty>}
+      {(tools.length > 0 || list.hasNextPage) && (
         <ToolGrid
           tools={tools} counts={counts} hasHeadings={isByCategory && !list.isPlaceholderData} hasMore={list.hasNextPage} isFetching={list.isFetching}
           more={() => void list.fetchNextPage()}

@@ -27,7 +27,7 @@ export function SaveBar({ isNew, isChanged, isPending, discard, children }: Save
     <div className={css.bar}>
       {children}
       <div className={css.end}>
-        {!isNew && <span className="quiet small" role="status">{isChanged ? t.unsaved : t.saved}</span>}
+        {!isNew && <span className={`${css.state} quiet small`} role="status">{isChanged ? t.unsaved : t.saved}</span>}
         {!isNew && isChanged && <Button onPress={discard}>{t.discard}</Button>}
         <Button type="submit" look="primary" icon={<Check aria-hidden />} isPending={isPending} isDisabled={!isNew && !isChanged}>{isNew ? t.create : t.save}</Button>
       </div>

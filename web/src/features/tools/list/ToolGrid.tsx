@@ -63,9 +63,8 @@ export function ToolGrid({ tools, counts, hasHeadings, hasMore, isFetching, more
             );
           }
           return (
-            <div key={row.tools[0]?.id} className={css.row} style={at}>
+            <div key={row.tools[0]?.id} className={css.row} style={{ ...at, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}>
               {row.tools.map((tool) => <ToolCard key={tool.id} tool={tool} hasCategory={!hasHeadings} />)}
-              {Array.from({ length: columns - row.tools.length }, (_, index) => <span key={index} className={css.nothing} />)}
             </div>
           );
         })}
