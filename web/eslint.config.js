@@ -16,6 +16,8 @@ export default ts.config(
       'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
     },
   },
+  // Playwright's `use` is no hook.
+  { files: ['e2e/**'], rules: { 'react-hooks/rules-of-hooks': 'off', 'no-empty-pattern': 'off' } },
   // A feature knows the shared parts and itself; shared parts know no feature.
   ...features.map((feature) => ({
     files: [`src/features/${feature}/**`],

@@ -64,7 +64,7 @@ function Paste({ onClose }: { onClose: () => void }) {
       const made = report.tools.length === 1 ? report.tools[0] : undefined;
       if (made === undefined) return navigate({ to: '/tools', search: { q: undefined, category: undefined }, ignoreBlocker: true });
       const { id } = await ask(api.GET('/api/tools/{id}', { params: { path: { id: made.name } } }));
-      return navigate({ to: '/tools/$id', params: { id }, search: { tab: 'edit' }, ignoreBlocker: true });
+      return navigate({ to: '/tools/$id', params: { id }, search: { tab: 'definition' }, ignoreBlocker: true });
     },
   });
   const error = create.error ?? (wanted === '' ? null : preview.error);

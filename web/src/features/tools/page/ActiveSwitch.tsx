@@ -20,7 +20,7 @@ export function ActiveSwitch({ tool, tag, id }: { tool: Tool; tag: string | null
     mutationFn: (isActive: boolean) =>
       askTagged(api.PATCH('/api/tools/{id}', {
         params: { path: { id: tool.id }, header: tag === null ? {} : { 'If-Match': tag } },
-        body: { isActive } as Schemas['ToolPatch'],
+        body: { isActive },
       })),
     onSuccess: (answer) => queries.setQueryData(toolQuery(id).queryKey, answer),
     onError: () => void queries.invalidateQueries({ queryKey: ['tools', id] }),

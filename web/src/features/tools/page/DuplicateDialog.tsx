@@ -63,5 +63,5 @@ function nameFault(error: ApiError): string | undefined {
 function copyOf(tool: Tool, name: string): Schemas['ToolInput'] {
   const config = { ...tool.config };
   delete config['imported'];
-  return { ...definitionOf(tool), config, name } as Schemas['ToolInput'];
+  return { ...definitionOf(tool), config, name };
 }
