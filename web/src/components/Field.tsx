@@ -5,7 +5,7 @@ import {
   SearchField as AriaSearch, Select as AriaSelect, SelectValue, SwitchButton, SwitchField, CheckboxButton, CheckboxField,
   Text, TextArea, TextField as AriaText,
 } from 'react-aria-components';
-import { Check, ChevronDown, Search, X } from 'lucide-react';
+import { Check, ChevronDown, Minus, Search, X } from 'lucide-react';
 
 import css from './Field.module.css';
 
@@ -196,11 +196,17 @@ export function Switch({ label, description, isLabelHidden, ...rest }: TogglePro
   );
 }
 
-export function Checkbox({ label, description, isLabelHidden, ...rest }: ToggleProps) {
+export interface CheckboxProps extends ToggleProps {
+  /** Some of what it stands for, and not all. */
+  isIndeterminate?: boolean;
+}
+
+export function Checkbox({ label, description, isLabelHidden, ...rest }: CheckboxProps) {
+  const Mark = rest.isIndeterminate === true ? Minus : Check;
   return (
     <CheckboxField {...rest} aria-label={isLabelHidden === true ? label : undefined}>
       <CheckboxButton className={css.toggle ?? ''}>
-        <span className={css.box} aria-hidden><Check size={12} strokeWidth={3} /></span>
+        <span className={css.box} aria-hidden><Mark size={12} strokeWidth={3} /></span>
         {isLabelHidden !== true && <ToggleText label={label} description={description} />}
       </CheckboxButton>
     </CheckboxField>
@@ -209,7 +215,7 @@ export function Checkbox({ label, description, isLabelHidden, ...rest }: ToggleP
 
 function ToggleText({ label, description }: { label: string; description: ReactNode }) {
   return (
-    <span>
+    <span className={css.toggleText}>
       {label}
       {description !== undefined && <span className={css.description}>{description}</span>}
     </span>
