@@ -1,6 +1,6 @@
 // Everything of one agent on one page, saved at once.
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useCallback } from 'react';
+import { useCallback } from 'react';
 
 import { useMay } from '@/api/me';
 import { Switch } from '@/components/Field';
@@ -19,6 +19,7 @@ import type { Loaded } from './queries';
 import { SaveBar } from './SaveBar';
 import { ToolsCard } from './ToolsCard';
 import { useAgentForm } from './useAgentForm';
+import { useSaveKey } from './useSaveKey';
 
 const WORDS = words(
   {
@@ -44,14 +45,12 @@ export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
   );
   const form = useAgentForm(loaded, made);
   const { draft, edit, faults, saved } = form;
-  const saveByKey = (event: KeyboardEvent) => {
-    if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
+  useSaveKey(() => {
     if (mayEdit && form.isChanged && !form.save.isPending) form.submit();
-  };
+  });
   const { agent } = saved;
   return (
-    <div onKeyDown={saveByKey}>
+    <>
       <Page
         title={agent?.name ?? t.fresh}
         about={agent === null ? t.about : t.changed(agent.version, format.ago(agent.updatedAt))}
@@ -72,6 +71,6 @@ export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
         {mayEdit && <SaveBar form={form} />}
       </Page>
       <LeaveGuard isOn={mayEdit && form.isChanged} />
-    </div>
+    </>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 
+import { wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Dialog } from '@/components/Dialog';
@@ -48,25 +49,30 @@ export interface BindingDrawerProps {
 
 export function BindingDrawer({ bound, replace, faults, shownBy, close }: BindingDrawerProps) {
   const t = useWords(WORDS);
-  const tool = useQuery({ ...toolQuery(bound.toolId, bound.pinnedVersion), placeholderData: (before) => before, enabled: bound.name !== null });
+  const isThere = bound.name !== null;
+  const live = useQuery({ ...toolQuery(bound.toolId, null), enabled: isThere });
+  const pinned = useQuery({ ...toolQuery(bound.toolId, bound.pinnedVersion), enabled: isThere && bound.pinnedVersion !== null });
+  // A version that is not there (any more) can be chosen away.
+  const tool = pinned.data ?? live.data;
+  const known = pinned.error === null ? faults : { pinnedVersion: wordsOf(pinned.error), ...faults };
   return (
     <Dialog side title={bound.name ?? bound.toolId} isOpen onClose={close}>
       {faults['toolId'] !== undefined && <ErrorNote>{faults['toolId']}</ErrorNote>}
-      {bound.name === null && <WarningNote>{t.gone}</WarningNote>}
-      {tool.error !== null && <LoadFailed error={tool.error} again={() => void tool.refetch()} />}
-      {bound.name !== null && tool.isPending && <Loading />}
-      {tool.data !== undefined && (
+      {!isThere && <WarningNote>{t.gone}</WarningNote>}
+      {live.error !== null && <LoadFailed error={live.error} again={() => void live.refetch()} />}
+      {isThere && live.isPending && <Loading />}
+      {tool !== undefined && (
         <>
-          <p className={css.about}>{tool.data.description}</p>
-          {!tool.data.isActive && <WarningNote>{t.off}</WarningNote>}
+          <p className={css.about}>{tool.description}</p>
+          {live.data?.isActive === false && <WarningNote>{t.off}</WarningNote>}
           <Fold title={t.args} isOpenAtFirst>
-            <Arguments list={argumentsOf(tool.data.inputSchema)} bound={bound} replace={replace} faults={faults} />
+            <Arguments list={argumentsOf(tool.inputSchema)} bound={bound} replace={replace} faults={faults} />
           </Fold>
           <Fold title={t.limits} isOpenAtFirst={hasLimits(bound) || hasLimitFaults(faults)}>
-            <BindingLimits bound={bound} tool={tool.data} replace={replace} faults={faults} />
+            <BindingLimits bound={bound} tool={tool} replace={replace} faults={known} />
           </Fold>
           <Fold title={t.seen}>
-            <ModelView bound={bound} tool={tool.data} shownBy={shownBy} />
+            <ModelView bound={bound} tool={tool} shownBy={shownBy} />
           </Fold>
           <footer className={css.footer}>
             <Link to="/tools/$id" params={{ id: bound.toolId }} search={{ tab: undefined }}>{t.open}</Link>

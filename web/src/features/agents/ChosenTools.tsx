@@ -17,7 +17,7 @@ import type { EditTools } from './ToolsCard';
 const WORDS = words(
   {
     list: 'Tools of this agent', none: 'No tools yet', noneText: 'Check some in the list. The model sees only what is here.',
-    noneViewer: 'This agent has no tools.', drag: 'Move', on: (name: string) => `${name} is on`,
+    noneViewer: 'This agent has no tools.', on: (name: string) => `${name} is on`,
     configure: (name: string) => `Configure ${name}`, more: (name: string) => `More for ${name}`, up: 'Move up', down: 'Move down', remove: 'Remove',
     fixed: (count: number) => `${count} fixed`, defaults: (count: number) => (count === 1 ? '1 default' : `${count} defaults`),
     ask: 'Asks first', block: 'Blocked', allow: 'Allowed', version: (version: number) => `Version ${version}`, background: 'In the background',
@@ -25,7 +25,7 @@ const WORDS = words(
   },
   {
     list: '此智能体的工具', none: '还没有工具', noneText: '在列表中勾选。模型只能看到这里的工具。',
-    noneViewer: '此智能体没有工具。', drag: '移动', on: (name: string) => `启用 ${name}`,
+    noneViewer: '此智能体没有工具。', on: (name: string) => `启用 ${name}`,
     configure: (name: string) => `配置 ${name}`, more: (name: string) => `${name} 的更多操作`, up: '上移', down: '下移', remove: '移除',
     fixed: (count: number) => `${count} 个固定值`, defaults: (count: number) => `${count} 个默认值`,
     ask: '先询问', block: '禁止', allow: '允许', version: (version: number) => `版本 ${version}`, background: '后台运行',
@@ -63,7 +63,7 @@ export function ChosenTools({ tools, editTools, faults, open }: ChosenToolsProps
     >
       {({ bound, place, wrong }) => (
         <GridListItem textValue={bound.name ?? bound.toolId} className={css.row ?? ''}>
-          {mayEdit && <AriaButton slot="drag" className={css.handle ?? ''} aria-label={t.drag}><GripVertical size={15} aria-hidden /></AriaButton>}
+          {mayEdit && <AriaButton slot="drag" className={css.handle ?? ''}><GripVertical size={15} aria-hidden /></AriaButton>}
           <Switch
             label={t.on(bound.name ?? bound.toolId)} isLabelHidden isSelected={bound.isEnabled} isDisabled={!mayEdit}
             onChange={(isEnabled) => editTools((now) => change(now, bound.toolId, { isEnabled }))}

@@ -20,16 +20,16 @@ import type { Edit } from './useAgentForm';
 const WORDS = words(
   {
     title: 'Model', provider: 'Provider', first: 'Default provider', gone: (name: string) => `${name} (not set up)`,
-    none: 'None is set up yet.', setUp: 'Set up a provider', temperature: 'Temperature', cold: '0 is steady, higher is freer.',
-    tokens: 'Max tokens', own: 'Model’s own', steps: 'Max steps', stepsText: 'So often the model is asked in one turn.',
+    none: 'None is set up yet.', setUp: 'Set up a provider', temperature: 'Temperature',
+    tokens: 'Max tokens', own: 'Model’s own', steps: 'Max steps',
     more: 'More settings', parallel: 'Parallel tool calls', parallelText: 'The model may call several tools at once.',
     resume: 'Go on by itself', resumeText: 'When a call in the background has ended, without waiting for the next message.',
     locale: 'Language of tool messages', caller: 'The caller’s', category: 'Category',
   },
   {
     title: '模型', provider: '提供商', first: '默认提供商', gone: (name: string) => `${name}（未配置）`,
-    none: '尚未配置提供商。', setUp: '配置提供商', temperature: '温度', cold: '0 最稳定，越高越发散。',
-    tokens: '最大 token 数', own: '模型默认', steps: '最大步数', stepsText: '一轮中最多询问模型的次数。',
+    none: '尚未配置提供商。', setUp: '配置提供商', temperature: '温度',
+    tokens: '最大 token 数', own: '模型默认', steps: '最大步数',
     more: '更多设置', parallel: '并行调用工具', parallelText: '模型可以同时调用多个工具。',
     resume: '自动继续', resumeText: '后台调用结束后立即继续，不等待下一条消息。',
     locale: '工具消息的语言', caller: '随调用者', category: '分类',
@@ -55,7 +55,7 @@ export const ModelCard = memo(function ModelCard({ config, tools, locale, catego
         <ProviderFields config={config} set={set} faults={faults} isDisabled={isDisabled} />
         <div className={css.pair}>
           <NumberField
-            label={t.temperature} description={t.cold} minimum={0} step={0.1} placeholder={t.own} isDisabled={isDisabled}
+            label={t.temperature} minimum={0} step={0.1} placeholder={t.own} isDisabled={isDisabled}
             error={faults['config.temperature']} value={config.temperature ?? undefined}
             onChange={(temperature) => set({ temperature: temperature ?? null })}
           />
@@ -63,16 +63,16 @@ export const ModelCard = memo(function ModelCard({ config, tools, locale, catego
             label={t.tokens} minimum={1} step={1} placeholder={t.own} isDisabled={isDisabled} error={faults['config.maxTokens']}
             value={config.maxTokens ?? undefined} onChange={(maxTokens) => set({ maxTokens: maxTokens ?? null })}
           />
-        </div>
-        <Fold title={t.more} isOpenAtFirst={false}>
           <NumberField
-            label={t.steps} description={t.stepsText} minimum={1} step={1} placeholder={String(DEFAULT_STEPS)} isDisabled={isDisabled}
+            label={t.steps} minimum={1} step={1} placeholder={String(DEFAULT_STEPS)} isDisabled={isDisabled}
             error={faults['config.maxSteps']} value={config.maxSteps} onChange={(maxSteps) => set({ maxSteps })}
           />
           <ToolChoiceField
             value={config.toolChoice} tools={tools} isDisabled={isDisabled} error={faults['config.toolChoice']}
             onChange={(toolChoice) => set({ toolChoice })}
           />
+        </div>
+        <Fold title={t.more}>
           <Switch
             label={t.parallel} description={t.parallelText} isSelected={config.parallelToolCalls} isDisabled={isDisabled}
             onChange={(parallelToolCalls) => set({ parallelToolCalls })}

@@ -68,10 +68,17 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
         setFaults(begun);
       }
     },
-    /** Back to what is stored, which may be newer than what was begun with. */
+    /** Back to what was begun with. */
     discard: () => {
       save.reset();
-      begin(loaded === null ? base : baseOf(loaded));
+      begin(base);
+    },
+    /** Back to what is stored now. */
+    reload: async () => {
+      if (base.agent === null) return;
+      const now = await queries.query(agentQuery(base.agent.id));
+      save.reset();
+      begin(baseOf(now));
     },
   };
 }
