@@ -1,6 +1,7 @@
 // The tools an agent has: drawn to their place, switched, and set up.
 import { ArrowDown, ArrowUp, Ellipsis, GripVertical, PackageX, Settings2, Trash2 } from 'lucide-react';
-import { Button as AriaButton, GridList, GridListItem, useDragAndDrop } from 'react-aria-components';
+import { createContext, use } from 'react';
+import { Button as AriaButton, GridList, GridListItem, ListLayout, useDragAndDrop, Virtualizer } from 'react-aria-components';
 
 import { useMay } from '@/api/me';
 import { IconButton } from '@/components/Button';
@@ -40,6 +41,19 @@ export interface ChosenToolsProps {
   open: (toolId: string) => void;
 }
 
+interface Around extends Omit<ChosenToolsProps, 'tools'> {
+  mayEdit: boolean;
+  /** The first and the last, which cannot be moved further. */
+  ends: readonly [string | undefined, string | undefined];
+}
+
+/** What all rows share, so that a row is only drawn anew when it is seen and changed. */
+const AroundContext = createContext<Around | null>(null);
+
+const ROW_HEIGHT = 54;
+const TALLEST = 560;
+const LAYOUT = { rowHeight: ROW_HEIGHT, padding: 8 };
+
 export function ChosenTools({ tools, editTools, faults, open }: ChosenToolsProps) {
   const t = useWords(WORDS);
   const mayEdit = useMay('editor');
@@ -51,42 +65,60 @@ export function ChosenTools({ tools, editTools, faults, open }: ChosenToolsProps
       if (side !== 'on') editTools((now) => moveTo(now, new Set([...keys].map(String)), String(target.key), side));
     },
   });
+  const ends = [tools[0]?.toolId, tools.at(-1)?.toolId] as const;
   if (tools.length === 0) {
     return <Empty icon={<PackageX />} title={t.none}>{mayEdit ? t.noneText : t.noneViewer}</Empty>;
   }
-  // The rows show more than their tools, so they are drawn anew when any of it changes.
-  const rows = tools.map((bound, place) => ({ id: bound.toolId, bound, place, wrong: Object.keys(faultsOfTool(faults, bound.toolId)).length }));
   return (
-    <GridList
-      aria-label={t.list} items={rows} dragAndDropHooks={dragAndDropHooks} className={css.list ?? ''}
-      keyboardNavigationBehavior="tab" dependencies={[tools.length, mayEdit, t]}
-    >
-      {({ bound, place, wrong }) => (
-        <GridListItem textValue={bound.name ?? bound.toolId} className={css.row ?? ''}>
-          {mayEdit && <AriaButton slot="drag" className={css.handle ?? ''}><GripVertical size={15} aria-hidden /></AriaButton>}
-          <Switch
-            label={t.on(bound.name ?? bound.toolId)} isLabelHidden isSelected={bound.isEnabled} isDisabled={!mayEdit}
-            onChange={(isEnabled) => editTools((now) => change(now, bound.toolId, { isEnabled }))}
-          />
-          <div className={`${css.text} ${bound.isEnabled ? '' : css.off}`}>
-            <code className={css.name}>{bound.name ?? bound.toolId}</code>
-            <Summary bound={bound} wrong={wrong} />
-          </div>
-          <IconButton label={t.configure(bound.name ?? bound.toolId)} onPress={() => open(bound.toolId)}><Settings2 aria-hidden /></IconButton>
-          {mayEdit && (
-            <Menu
-              label={t.more(bound.name ?? bound.toolId)}
-              trigger={<IconButton label={t.more(bound.name ?? bound.toolId)}><Ellipsis aria-hidden /></IconButton>}
-              actions={[
-                ...(place > 0 ? [{ id: 'up', label: t.up, icon: <ArrowUp size={15} aria-hidden />, onAction: () => editTools((now) => shift(now, bound.toolId, -1)) }] : []),
-                ...(place < tools.length - 1 ? [{ id: 'down', label: t.down, icon: <ArrowDown size={15} aria-hidden />, onAction: () => editTools((now) => shift(now, bound.toolId, 1)) }] : []),
-                { id: 'remove', label: t.remove, icon: <Trash2 size={15} aria-hidden />, isDangerous: true, onAction: () => editTools((now) => remove(now, [bound.toolId])) },
-              ]}
-            />
+    <AroundContext value={{ mayEdit, ends, editTools, faults, open }}>
+      <Virtualizer layout={ListLayout} layoutOptions={LAYOUT}>
+        <GridList
+          aria-label={t.list} items={tools} dragAndDropHooks={dragAndDropHooks} className={css.list ?? ''} keyboardNavigationBehavior="tab"
+          style={{ height: Math.min(tools.length * ROW_HEIGHT + 2 * LAYOUT.padding, TALLEST) }}
+        >
+          {(bound) => (
+            <GridListItem id={bound.toolId} textValue={bound.name ?? bound.toolId} className={css.row ?? ''}>
+              <Row bound={bound} />
+            </GridListItem>
           )}
-        </GridListItem>
+        </GridList>
+      </Virtualizer>
+    </AroundContext>
+  );
+}
+
+function Row({ bound }: { bound: Bound }) {
+  const t = useWords(WORDS);
+  const around = use(AroundContext);
+  if (around === null) return null;
+  const { mayEdit, ends, editTools, faults, open } = around;
+  const { toolId } = bound;
+  const name = bound.name ?? toolId;
+  const up = { id: 'up', label: t.up, icon: <ArrowUp size={15} aria-hidden />, onAction: () => editTools((now) => shift(now, toolId, -1)) };
+  const down = { id: 'down', label: t.down, icon: <ArrowDown size={15} aria-hidden />, onAction: () => editTools((now) => shift(now, toolId, 1)) };
+  const away = {
+    id: 'remove', label: t.remove, icon: <Trash2 size={15} aria-hidden />, isDangerous: true,
+    onAction: () => editTools((now) => remove(now, [toolId])),
+  };
+  return (
+    <>
+      {mayEdit && <AriaButton slot="drag" className={css.handle ?? ''}><GripVertical size={15} aria-hidden /></AriaButton>}
+      <Switch
+        label={t.on(name)} isLabelHidden isSelected={bound.isEnabled} isDisabled={!mayEdit}
+        onChange={(isEnabled) => editTools((now) => change(now, toolId, { isEnabled }))}
+      />
+      <div className={`${css.text} ${bound.isEnabled ? '' : css.off}`}>
+        <code className={css.name}>{name}</code>
+        <Summary bound={bound} wrong={Object.keys(faultsOfTool(faults, toolId)).length} />
+      </div>
+      <IconButton label={t.configure(name)} onPress={() => open(toolId)}><Settings2 aria-hidden /></IconButton>
+      {mayEdit && (
+        <Menu
+          label={t.more(name)} trigger={<IconButton label={t.more(name)}><Ellipsis aria-hidden /></IconButton>}
+          actions={[...(toolId === ends[0] ? [] : [up]), ...(toolId === ends[1] ? [] : [down]), away]}
+        />
       )}
-    </GridList>
+    </>
   );
 }
 

@@ -14,14 +14,14 @@ import type { Edit } from './useAgentForm';
 const WORDS = words(
   {
     title: 'Instructions', name: 'Name', description: 'Description', prompt: 'System prompt',
-    named: 'OpenAI clients choose the agent by this name, as their model.',
+    named: 'Up to 64 characters. The API knows the agent by it too.',
     described: 'For people: what it is good for.',
     example: 'You are a careful assistant. Use the tools for anything that must be exact…',
     length: (count: string) => `${count} characters`,
   },
   {
     title: '指令', name: '名称', description: '描述', prompt: '系统提示词',
-    named: 'OpenAI 客户端以此名称作为模型名来选择该智能体。',
+    named: '最多 64 个字符，也可以在 API 中使用。',
     described: '给人看的：它擅长做什么。',
     example: '你是一名严谨的助手。凡是需要精确的事情，都使用工具完成……',
     length: (count: string) => `${count} 个字符`,

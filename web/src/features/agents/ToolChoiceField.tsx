@@ -22,6 +22,8 @@ const PLAIN = ['auto', 'none', 'required'] as const;
 const OWN = 'own';
 const OTHER = 'other';
 const ONE = 'one:';
+/** Nobody looks through more in a list. */
+const MOST_TOOLS = 64;
 
 export interface ToolChoiceFieldProps {
   value: Choice;
@@ -33,7 +35,7 @@ export interface ToolChoiceFieldProps {
 
 export function ToolChoiceField({ value, tools, onChange, isDisabled, error }: ToolChoiceFieldProps) {
   const t = useWords(WORDS);
-  const named = tools.flatMap((tool) => (tool.name === null ? [] : [tool.name]));
+  const named = tools.slice(0, MOST_TOOLS).flatMap((tool) => (tool.name === null ? [] : [tool.name]));
   const key = keyOf(value);
   const options = [
     { value: OWN, label: t.own },
@@ -41,7 +43,9 @@ export function ToolChoiceField({ value, tools, onChange, isDisabled, error }: T
     ...named.map((name) => ({ value: ONE + name, label: t.one(name) })),
   ];
   // What this list does not know is shown, and stays unless another is chosen.
-  if (!options.some((option) => option.value === key)) options.push({ value: key, label: t.other });
+  if (!options.some((option) => option.value === key)) {
+    options.push({ value: key, label: key.startsWith(ONE) ? t.one(key.slice(ONE.length)) : t.other });
+  }
   const choose = (next: string) => {
     if (next !== key) onChange(choiceOf(next));
   };
