@@ -58,7 +58,6 @@ export function ChosenTools({ tools, editTools, faults, open }: ChosenToolsProps
   const t = useWords(WORDS);
   const mayEdit = useMay('editor');
   const { dragAndDropHooks } = useDragAndDrop({
-    isDisabled: !mayEdit,
     getItems: (keys) => [...keys].map((key) => ({ 'text/plain': String(key) })),
     onReorder: ({ keys, target }) => {
       const side = target.dropPosition;
@@ -73,7 +72,7 @@ export function ChosenTools({ tools, editTools, faults, open }: ChosenToolsProps
     <AroundContext value={{ mayEdit, ends, editTools, faults, open }}>
       <Virtualizer layout={ListLayout} layoutOptions={LAYOUT}>
         <GridList
-          aria-label={t.list} items={tools} dragAndDropHooks={dragAndDropHooks} className={css.list ?? ''} keyboardNavigationBehavior="tab"
+          aria-label={t.list} items={tools} {...(mayEdit ? { dragAndDropHooks } : {})} className={css.list ?? ''} keyboardNavigationBehavior="tab"
           style={{ height: Math.min(tools.length * ROW_HEIGHT + 2 * LAYOUT.padding, TALLEST) }}
         >
           {(bound) => (
