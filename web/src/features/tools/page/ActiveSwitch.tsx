@@ -1,7 +1,7 @@
 // On or off: whether agents see a tool and calls of it are answered.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 
-import { api, askTagged, type Schemas, wordsOf } from '@/api/client';
+import { api, askTagged, wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Switch } from '@/components/Field';
 import { ErrorNote } from '@/components/Note';
