@@ -12,7 +12,9 @@ fn main() -> io::Result<()> {
     if dist.join("index.html").is_file() {
         list(&dist, &mut paths)?;
     } else {
-        println!("cargo::warning=the console is not built, so this Haft will have none: run `make build` instead");
+        println!(
+            "cargo::warning=the console is not built, so this Haft will have none: run `make build` instead"
+        );
     }
     paths.sort();
     let mut files = String::from("&[\n");
@@ -24,7 +26,8 @@ fn main() -> io::Result<()> {
             true => format!("Some(include_bytes!({small:?}))"),
             false => "None".to_owned(),
         };
-        let _ = writeln!(files, "File {{ path: {name:?}, bytes: include_bytes!({path:?}), brotli: {small} }},");
+        let _ =
+            writeln!(files, "File {{ path: {name:?}, bytes: include_bytes!({path:?}), brotli: {small} }},");
     }
     files.push(']');
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("no OUT_DIR"))?;

@@ -102,7 +102,7 @@ async function printed(child: ChildProcess): Promise<{ link: string; token: stri
     text += String(part);
     const link = /console: (\S+)/.exec(text)?.[1];
     const token = /Bearer ([\w-]+)/.exec(text)?.[1];
-    if (link !== undefined && token !== undefined) return { link, token };
+    if (link !== undefined && token !== undefined && text.includes('listening on')) return { link, token };
   }
   throw new Error(`haft ended before it was ready: ${text}`);
 }

@@ -21,10 +21,10 @@ async fn every_address_that_is_not_an_apis_shows_the_page() {
         assert_eq!(headers["cache-control"], "no-cache");
         let policy = headers["content-security-policy"].to_str().expect("text");
         assert!(policy.contains("default-src 'self'") && !policy.contains("unsafe"), "{policy}");
-        assert_eq!((&headers["x-content-type-options"], &headers["referrer-policy"]), (
-            &"nosniff".parse().expect(""),
-            &"no-referrer".parse().expect("")
-        ));
+        assert_eq!(
+            (&headers["x-content-type-options"], &headers["referrer-policy"]),
+            (&"nosniff".parse().expect(""), &"no-referrer".parse().expect(""))
+        );
         assert!(String::from_utf8_lossy(&page).contains("<div id=\"root\">"), "{path}");
     }
     assert_eq!(browser.get("/assets/nothing.js").await.status, 404);
