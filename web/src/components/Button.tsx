@@ -14,9 +14,18 @@ export interface ButtonProps extends Omit<AriaProps, 'className' | 'children' | 
   children: ReactNode;
 }
 
+/**
+ * A button that waits keeps the focus and does nothing. React Aria's own waiting announces the button by its id,
+ * which is nobody's any more when the button goes away with what it was for.
+ */
+function waiting({ isPending, ...props }: AriaProps): AriaProps {
+  if (isPending !== true) return props;
+  return { ...props, type: 'button', 'aria-disabled': 'true', onPress: () => undefined };
+}
+
 export function Button({ look = 'plain', small = false, icon, children, ...rest }: ButtonProps) {
   return (
-    <AriaButton {...rest} className={`${css.button} ${css[look]} ${small ? css.small : ''}`}>
+    <AriaButton {...waiting(rest)} className={`${css.button} ${css[look]} ${small ? css.small : ''}`}>
       {rest.isPending === true ? <LoaderCircle className={css.spin} aria-hidden /> : icon}
       <span className={css.label}>{children}</span>
     </AriaButton>
@@ -33,8 +42,8 @@ export interface IconButtonProps extends Omit<AriaProps, 'className' | 'children
 export function IconButton({ label, children, look = 'quiet', ...rest }: IconButtonProps) {
   return (
     <TooltipTrigger delay={400}>
-      <AriaButton {...rest} aria-label={label} className={`${css.button} ${css.icon} ${css[look]}`}>
-        {children}
+      <AriaButton {...waiting(rest)} aria-label={label} className={`${css.button} ${css.icon} ${css[look]}`}>
+        {rest.isPending === true ? <LoaderCircle className={css.spin} aria-hidden /> : children}
       </AriaButton>
       <Tooltip className={css.tip ?? ''} offset={6}>
         {label}

@@ -73,7 +73,7 @@ interface WayProps {
 
 function Way({ icon, title, about, go, isPending = false }: WayProps) {
   return (
-    <Press className={css.way ?? ''} onPress={go} isPending={isPending}>
+    <Press className={css.way ?? ''} onPress={() => !isPending && go()} aria-disabled={isPending}>
       <span className={css.icon}>{icon}</span>
       <span className={css.text}>
         <span className={css.title}>{title}</span>
