@@ -6,6 +6,7 @@ import { basicSetup } from 'codemirror';
 import { useEffect, useRef } from 'react';
 
 import css from './Code.module.css';
+import { highlight } from './highlight';
 
 export interface EditorProps {
   label: string;
@@ -26,8 +27,12 @@ const theme = EditorView.theme({
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft)' },
   '&.cm-focused': { outline: 'none' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
-  // Values, which the editor's own colours make unreadable on a dark ground.
-  '.cm-line span:not([class*="cm-"])': { color: 'var(--accent-strong)' },
+  '.cm-placeholder': { color: 'var(--ink-3)' },
+  '.cm-foldPlaceholder': { backgroundColor: 'var(--sunken)', borderColor: 'var(--line)', color: 'var(--ink-2)' },
+  '.cm-tooltip, .cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--ink)', borderColor: 'var(--line)' },
+  '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--accent-soft)' },
+  '&.cm-focused .cm-nonmatchingBracket': { backgroundColor: 'var(--bad-soft)' },
+  '.cm-selectionMatch': { backgroundColor: 'var(--accent-soft)' },
 });
 
 export default function CodeMirror(props: EditorProps) {
@@ -52,6 +57,7 @@ export default function CodeMirror(props: EditorProps) {
         extensions: [
           basicSetup,
           theme,
+          highlight,
           EditorView.theme({ '.cm-content': { minHeight: `${begin.minHeight}px` } }),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': begin.label }),

@@ -5,6 +5,8 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, lineNumbers } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 
+import { highlight } from '@/components/highlight';
+
 import css from './Comparison.module.css';
 
 export interface MergeProps {
@@ -40,7 +42,7 @@ export default function MergeView({ label, before, after, isNarrow, isFolded, un
     // The page's policy forbids style elements; within a shadow the editor adopts sheets instead.
     const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: 'open' });
     const extensions: Extension[] = [
-      lineNumbers(), json(), theme, EditorView.lineWrapping, EditorState.readOnly.of(true), EditorView.editable.of(false),
+      lineNumbers(), json(), theme, highlight, EditorView.lineWrapping, EditorState.readOnly.of(true), EditorView.editable.of(false),
       EditorState.phrases.of({ '$ unchanged lines': unchanged }),
       EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     ];
