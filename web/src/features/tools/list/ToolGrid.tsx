@@ -4,6 +4,7 @@ import { LoaderCircle } from 'lucide-react';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 
 import type { Schemas } from '@/api/client';
+import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import { gridRows } from './rows';
@@ -31,13 +32,14 @@ export interface ToolGridProps {
 export function ToolGrid({ tools, counts, hasHeadings, hasMore, isFetching, more }: ToolGridProps) {
   const t = useWords(WORDS);
   const categories = useWords(CATEGORIES);
+  const format = useFormat();
   const place = useRef<HTMLDivElement>(null);
   const { width, top } = usePlace(place);
   const columns = Math.max(1, Math.floor((width + GAP) / (CARD_WIDTH + GAP)));
-  const rows = useMemo(() => gridRows(tools, columns, hasHeadings), [tools, columns, hasHeadings]);
+  const rows = useMemo(() => gridRows(tools, columns, hasHeadings ? counts : undefined), [tools, columns, hasHeadings, counts]);
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: (index) => (rows[index]?.kind === 'heading' ? HEADING : CARD_ROW),
+    estimateSize: (index) => (rows[index]?.kind === 'band' ? HEADING + CARD_ROW : CARD_ROW),
     overscan: AHEAD,
     scrollMargin: top,
   });
@@ -54,17 +56,20 @@ export function ToolGrid({ tools, counts, hasHeadings, hasMore, isFetching, more
         {width > 0 && items.map((item) => {
           const row = rows[item.index];
           if (row === undefined) return null;
-          const at = { transform: `translateY(${item.start - top}px)` };
-          if (row.kind === 'heading') {
-            return (
-              <h2 key={`heading ${row.category}`} className={css.heading} style={at}>
-                {wordFor(categories, row.category)} <span className={css.count}>{counts.get(row.category)}</span>
-              </h2>
-            );
+          const at = { transform: `translateY(${item.start - top}px)`, gridTemplateColumns: columnsOf(columns) };
+          if (row.kind === 'cards') {
+            return <div key={row.tools[0]?.id} className={css.row} style={at}><Cards tools={row.tools} hasCategory={!hasHeadings} /></div>;
           }
           return (
-            <div key={row.tools[0]?.id} className={css.row} style={{ ...at, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}>
-              {row.tools.map((tool) => <ToolCard key={tool.id} tool={tool} hasCategory={!hasHeadings} />)}
+            <div key={`band ${row.blocks[0]?.category}`} className={css.row} style={at}>
+              {row.blocks.map(({ category, span, tools: own }) => (
+                <div key={category} className={css.block} style={{ gridColumn: `span ${span}`, gridTemplateColumns: columnsOf(span) }}>
+                  <h2 className={css.heading}>
+                    <span>{wordFor(categories, category)}</span> <span className={css.count}>{format.count(counts.get(category) ?? own.length)}</span>
+                  </h2>
+                  <Cards tools={own} hasCategory={false} />
+                </div>
+              ))}
             </div>
           );
         })}
@@ -73,6 +78,12 @@ export function ToolGrid({ tools, counts, hasHeadings, hasMore, isFetching, more
     </section>
   );
 }
+
+function Cards({ tools, hasCategory }: { tools: readonly Schemas['Tool'][]; hasCategory: boolean }) {
+  return tools.map((tool) => <ToolCard key={tool.id} tool={tool} hasCategory={hasCategory} />);
+}
+
+const columnsOf = (count: number) => `repeat(${count}, minmax(0, 1fr))`;
 
 /** How wide an element is and where it begins on the page. */
 function usePlace(element: React.RefObject<HTMLElement | null>): { width: number; top: number } {
