@@ -1,5 +1,5 @@
 // A page: its title, the one thing to do there, and cards.
-import { LoaderCircle } from 'lucide-react';
+import { ArrowLeft, LoaderCircle } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 import { wordsOf } from '@/api/client';
@@ -26,7 +26,7 @@ export function Page({ title, about, actions, back, children }: PageProps) {
   return (
     <div className={css.page}>
       <title>{`${title} · Haft`}</title>
-      {back !== undefined && <div className={css.back}>{back}</div>}
+      {back !== undefined && <div className={css.back}><ArrowLeft size={14} aria-hidden />{back}</div>}
       <header className={css.header}>
         <div className={css.titles}>
           <h1>{title}</h1>

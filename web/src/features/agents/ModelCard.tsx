@@ -27,8 +27,8 @@ const WORDS = words(
     locale: 'Language of tool messages', caller: 'The caller’s', category: 'Category',
   },
   {
-    title: '模型', provider: '提供商', first: '默认提供商', gone: (name: string) => `${name}（未配置）`,
-    none: '尚未配置提供商。', setUp: '配置提供商', temperature: '温度',
+    title: '模型', provider: '模型服务', first: '默认模型服务', gone: (name: string) => `${name}（未配置）`,
+    none: '尚未配置模型服务。', setUp: '配置模型服务', temperature: '温度',
     tokens: '最大 token 数', own: '模型默认', steps: '最大步数',
     more: '更多设置', parallel: '并行调用工具', parallelText: '模型可以同时调用多个工具。',
     resume: '自动继续', resumeText: '后台调用结束后立即继续，不等待下一条消息。',

@@ -9,7 +9,7 @@ import css from './ModelField.module.css';
 
 const WORDS = words(
   { model: 'Model', text: 'The provider’s first when empty.', show: 'Show models' },
-  { model: '模型', text: '留空则使用提供商的第一个模型。', show: '显示模型' },
+  { model: '模型', text: '留空则使用模型服务的第一个模型。', show: '显示模型' },
 );
 
 export interface ModelFieldProps {

@@ -16,8 +16,8 @@ import { type Definition, inputOf, NEW_TOOL } from './edit/definition';
 import { ToolEditor } from './edit/ToolEditor';
 
 const WORDS = words(
-  { title: 'New tool', about: 'An HTTP API becomes something an agent can call.', back: '← Tools', curl: 'Paste a cURL command', noRight: 'Making tools needs the role editor.' },
-  { title: '新建工具', about: '让一个 HTTP 接口成为智能体可以调用的工具。', back: '← 工具', curl: '粘贴 cURL 命令', noRight: '创建工具需要编辑者权限。' },
+  { title: 'New tool', about: 'An HTTP API becomes something an agent can call.', back: 'Tools', curl: 'Paste a cURL command', noRight: 'Making tools needs the role editor.' },
+  { title: '新建工具', about: '让一个 HTTP 接口成为智能体可以调用的工具。', back: '工具', curl: '粘贴 cURL 命令', noRight: '创建工具需要编辑者权限。' },
 );
 
 export function NewToolPage() {

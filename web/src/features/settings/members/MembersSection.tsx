@@ -10,7 +10,7 @@ import { Confirm } from '@/components/Dialog';
 import { Badge, Empty, ErrorNote } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
-import { List, Row } from '../parts/List';
+import { Box, List, Row } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
 import { SECTION_WORDS } from '../sections';
@@ -57,7 +57,7 @@ function Alone() {
   const make = <Button look="primary" onPress={() => setIsMaking(true)}>{t.makeShared}</Button>;
   return (
     <Section title={names.members} about={t.about}>
-      <Empty icon={<UsersRound />} title={t.personalTitle} action={make}>{t.personal}</Empty>
+      <Box><Empty icon={<UsersRound />} title={t.personalTitle} action={make}>{t.personal}</Empty></Box>
       {isMaking && <SpaceDialog onClose={() => setIsMaking(false)} onSaved={() => Promise.resolve()} />}
     </Section>
   );

@@ -23,7 +23,7 @@ export function List<T>({ label, pages, empty, children }: ListProps<T>) {
   if (pages.isPending) return <Loading />;
   if (pages.isError) return <LoadFailed error={pages.error} again={() => void pages.refetch()} />;
   const items = itemsOf(pages);
-  if (items.length === 0) return <div className={css.box}>{empty}</div>;
+  if (items.length === 0) return <Box>{empty}</Box>;
   return (
     <div className={css.box}>
       <ul className={css.rows} aria-label={label}>{items.map(children)}</ul>
@@ -34,6 +34,11 @@ export function List<T>({ label, pages, empty, children }: ListProps<T>) {
       )}
     </div>
   );
+}
+
+/** Where rows would stand, for what stands there instead. */
+export function Box({ children }: { children: ReactNode }) {
+  return <div className={css.box}>{children}</div>;
 }
 
 export interface RowProps {

@@ -51,10 +51,10 @@ export const AboutSection = memo(function AboutSection({ about, violations, chan
   return (
     <Card title={t.what}>
       <div className={css.fields}>
-        <TextField
+        <div className={typeof title === 'string' ? '' : css.whole}><TextField
           label={t.name} isRequired isMono autoFocus={isNew} value={about.name} onChange={(name) => change('about', { name })} placeholder="get_weather"
           description={t.nameRule} error={nameError}
-        />
+        /></div>
         {typeof title === 'string' ? (
           <TextField label={t.title} description={t.titleHint} value={title} onChange={(next) => change('about', { title: next })} error={messageAt(violations, 'title')} />
         ) : (

@@ -3,6 +3,7 @@ import { CopyButton } from '@/components/CopyButton';
 import { Badge, type Tone } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
+import { CATEGORIES, wordFor } from '../list/words';
 import type { Tool } from './tool';
 import css from './ToolHead.module.css';
 
@@ -21,13 +22,14 @@ const TONES: Record<NonNullable<Tool['policy']>, Tone> = { allow: 'good', ask: '
 
 export function ToolFacts({ tool }: { tool: Tool }) {
   const t = useWords(WORDS);
+  const categories = useWords(CATEGORIES);
   const { name, type, category, effect, policy, version, description } = tool;
   return (
     <div className={css.about}>
       <div className={css.facts}>
         <span className={css.name}><code>{name}</code><CopyButton text={name} label={t.copy} iconOnly /></span>
         <Badge tone="accent">{type === 'builtin' ? t.builtin : type.toUpperCase()}</Badge>
-        {category !== null && <Badge>{category}</Badge>}
+        {category !== null && <Badge>{wordFor(categories, category)}</Badge>}
         {effect !== null && <Badge>{t[effect]}</Badge>}
         {policy !== null && <Badge tone={TONES[policy]}>{t[policy]}</Badge>}
         {tool.async && <Badge>{t.async}</Badge>}
