@@ -54,7 +54,7 @@ export const providersQuery = queryOptions({
 });
 
 export const categoriesQuery = queryOptions({
-  queryKey: ['tools', 'categories'],
+  queryKey: ['tools', 'pick', 'categories'],
   queryFn: () => ask(api.GET('/api/tools/categories')),
   select: (list) => list.items,
 });

@@ -25,7 +25,7 @@ export function ToolPicker({ label, description, placeholder, value, onChange, e
   // What was there from the start is no search.
   const q = useDeferredValue(isTyped ? value : '');
   const found = useQuery({
-    queryKey: ['tools', 'names', q],
+    queryKey: ['tools', 'watched', q],
     queryFn: () => ask(api.GET('/api/tools', { params: { query: { limit: MOST, ...(q === '' ? {} : { q }) } } })),
     placeholderData: keepPreviousData,
   });

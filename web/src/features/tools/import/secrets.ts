@@ -6,7 +6,7 @@ import { api, ask } from '@/api/client';
 const PAGE = 200;
 
 export const secretNamesQuery = queryOptions({
-  queryKey: ['secrets', 'names'],
+  queryKey: ['secrets', 'names of the space'],
   queryFn: async (): Promise<ReadonlySet<string>> => {
     const names = new Set<string>();
     let cursor: string | null = null;
