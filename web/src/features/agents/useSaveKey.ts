@@ -12,7 +12,8 @@ export function useSaveKey(save: () => void): void {
       event.preventDefault();
       latest.current();
     };
-    addEventListener('keydown', pressed);
-    return () => removeEventListener('keydown', pressed);
+    // On the way down: lists and switches keep keys to themselves.
+    addEventListener('keydown', pressed, { capture: true });
+    return () => removeEventListener('keydown', pressed, { capture: true });
   }, []);
 }
