@@ -1,5 +1,5 @@
 // Fields of forms: a label, what it is for, the field, and what is wrong with it, tied together for every reader.
-import type { HTMLInputAutoCompleteAttribute, ReactNode } from 'react';
+import { type HTMLInputAutoCompleteAttribute, type ReactNode, useId } from 'react';
 import {
   Button, FieldError, Input, Label, ListBox, ListBoxItem, NumberField as AriaNumber, Popover,
   SearchField as AriaSearch, Select as AriaSelect, SelectValue, SwitchButton, SwitchField, CheckboxButton, CheckboxField,
@@ -186,11 +186,12 @@ export interface ToggleProps {
 }
 
 export function Switch({ label, description, isLabelHidden, ...rest }: ToggleProps) {
+  const id = useId();
   return (
-    <SwitchField {...rest} aria-label={isLabelHidden === true ? label : undefined}>
+    <SwitchField {...rest} {...named(label, isLabelHidden, id)}>
       <SwitchButton className={css.toggle ?? ''}>
         <span className={css.track} aria-hidden><span className={css.thumb} /></span>
-        {isLabelHidden !== true && <ToggleText label={label} description={description} />}
+        {isLabelHidden !== true && <ToggleText id={id} label={label} description={description} />}
       </SwitchButton>
     </SwitchField>
   );
@@ -202,22 +203,28 @@ export interface CheckboxProps extends ToggleProps {
 }
 
 export function Checkbox({ label, description, isLabelHidden, ...rest }: CheckboxProps) {
+  const id = useId();
   const Mark = rest.isIndeterminate === true ? Minus : Check;
   return (
-    <CheckboxField {...rest} aria-label={isLabelHidden === true ? label : undefined}>
+    <CheckboxField {...rest} {...named(label, isLabelHidden, id)}>
       <CheckboxButton className={css.toggle ?? ''}>
         <span className={css.box} aria-hidden><Mark size={12} strokeWidth={3} /></span>
-        {isLabelHidden !== true && <ToggleText label={label} description={description} />}
+        {isLabelHidden !== true && <ToggleText id={id} label={label} description={description} />}
       </CheckboxButton>
     </CheckboxField>
   );
 }
 
-function ToggleText({ label, description }: { label: string; description: ReactNode }) {
+/** Its label alone is its name; what is said of it comes after. */
+function named(label: string, isLabelHidden: boolean | undefined, id: string) {
+  return isLabelHidden === true ? { 'aria-label': label } : { 'aria-labelledby': id };
+}
+
+function ToggleText({ id, label, description }: { id: string; label: string; description: ReactNode }) {
   return (
     <span className={css.toggleText}>
-      {label}
-      {description !== undefined && <span className={css.description}>{description}</span>}
+      <span id={id}>{label}</span>
+      {description !== undefined && <Text slot="description" className={css.description ?? ''}>{description}</Text>}
     </span>
   );
 }
