@@ -26,13 +26,14 @@ export function ToolPicker({ value, onChange }: { value: string | undefined; onC
     enabled: typed !== undefined,
     queryFn: async () => {
       const query = { limit: MOST, ...(q === '' ? {} : { q }) };
-      return (await ask(api.GET('/api/tools', { params: { query } }))).items.map(({ id, name }) => ({ id, name }));
+      return (await ask(api.GET('/api/tools', { params: { query } }))).items.map(({ name }) => ({ name }));
     },
     placeholderData: keepPreviousData,
   });
-  const choose = (name: string | undefined) => {
-    setTyped(undefined);
-    if (name !== value) onChange(name === '' ? undefined : name);
+  const choose = (name: string) => {
+    // At once, and not when the address says so: a text that changes by itself would open the list again.
+    setTyped(name);
+    if (name !== value) onChange(name);
   };
   return (
     <ComboBox
@@ -40,10 +41,10 @@ export function ToolPicker({ value, onChange }: { value: string | undefined; onC
       onInputChange={(text) => setTyped(text)}
       onFocus={() => setTyped('')}
       onBlur={() => setTyped(undefined)}
-      value={null} onChange={(key) => key !== null && choose(data.find((tool) => tool.id === key)?.name)}
+      value={value ?? null} onChange={(key) => key !== null && choose(String(key))}
       onKeyDown={(event) => {
         const isOnOption = event.target instanceof Element && event.target.hasAttribute('aria-activedescendant');
-        if (event.key === 'Enter' && !isOnOption && typed !== undefined && typed !== '') choose(typed.trim());
+        if (event.key === 'Enter' && !isOnOption && typed !== undefined && typed.trim() !== '') choose(typed.trim());
       }}
       className={css.combo ?? ''}
     >
@@ -51,7 +52,7 @@ export function ToolPicker({ value, onChange }: { value: string | undefined; onC
       <Button className={css.comboButton ?? ''}><ChevronDown size={15} aria-hidden /></Button>
       <Popover className={field.popover ?? ''}>
         <ListBox className={`${field.list} ${css.tools}`} renderEmptyState={() => <p className={css.none}>{t.none}</p>}>
-          {(tool: { id: string; name: string }) => <ListBoxItem className={field.option ?? ''} textValue={tool.name}>{tool.name}</ListBoxItem>}
+          {(tool: { name: string }) => <ListBoxItem id={tool.name} className={field.option ?? ''} textValue={tool.name}>{tool.name}</ListBoxItem>}
         </ListBox>
       </Popover>
     </ComboBox>
