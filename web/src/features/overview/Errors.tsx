@@ -43,6 +43,7 @@ function LastErrors() {
   const last = useQuery({
     queryKey: ['calls', 'last errors'],
     queryFn: async () => (await ask(api.GET('/api/tool-calls', { params: { query: { status: 'failed', limit: SHOWN } } }))).items,
+    staleTime: 0,
   });
   const all = <Link to="/calls" search={{ ...ALL_CALLS, status: 'failed' }} className={css.all ?? ''}>{t.all}</Link>;
   return (

@@ -1,6 +1,7 @@
 // How the space is doing: how much is called, how much of it fails, how long it takes, and where to look.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
 
 import { api, ask, type Schemas } from '@/api/client';
@@ -27,6 +28,8 @@ const WORDS = words(
 const FOLLOW_PAUSE = 4000;
 /** Time goes on without calls too. */
 const QUIET_PAUSE = 60_000;
+/** So long after it ended a call is counted at the latest. */
+const UNTIL_COUNTED = 2000;
 
 const route = getRouteApi('/inside/');
 
@@ -40,12 +43,15 @@ export function OverviewPage() {
     queryFn: () => ask(api.GET('/api/stats', { params: { query: { window } } })),
     placeholderData: keepPreviousData,
     refetchInterval: QUIET_PAUSE,
+    // Calls that were made while another page was open were not heard here.
+    staleTime: 0,
   });
   useEndedCalls(() => Promise.all([
     queries.invalidateQueries({ queryKey: ['stats'] }),
     queries.invalidateQueries({ queryKey: ['calls', 'last errors'] }),
     queries.invalidateQueries({ queryKey: ['calls', 'any'] }),
   ]), FOLLOW_PAUSE);
+  useSecondLook();
   const isNew = useIsNew(stats.data);
   if (isNew === true) return <Start />;
   return (
@@ -67,6 +73,15 @@ export function OverviewPage() {
   );
 }
 
+/** Calls from just before the page was opened are counted soon, and were not heard here. */
+function useSecondLook(): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const timer = setTimeout(() => void queries.invalidateQueries({ queryKey: ['stats'] }), UNTIL_COUNTED);
+    return () => clearTimeout(timer);
+  }, [queries]);
+}
+
 /** Whether there never was a call; undefined while that is not known. */
 function useIsNew(stats: Schemas['Stats'] | undefined): boolean | undefined {
   const isQuiet = stats?.totals.calls === 0;
@@ -74,6 +89,7 @@ function useIsNew(stats: Schemas['Stats'] | undefined): boolean | undefined {
     queryKey: ['calls', 'any'],
     queryFn: () => ask(api.GET('/api/tool-calls', { params: { query: { limit: 1 } } })),
     enabled: isQuiet,
+    staleTime: 0,
   });
   if (stats === undefined) return undefined;
   if (!isQuiet || any.isError) return false;

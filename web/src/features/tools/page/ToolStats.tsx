@@ -28,6 +28,8 @@ export function ToolStats({ tool }: { tool: Tool }) {
   const { data } = useQuery({
     queryKey: ['stats', 'tool', tool.id],
     queryFn: () => ask(api.GET('/api/stats', { params: { query: { tool: tool.id, window: '24h' } } })),
+    // Calls that were made while another page was open were not heard here.
+    staleTime: 0,
   });
   const totals = data?.totals;
   const isQuiet = totals === undefined || totals.calls === 0;
