@@ -57,7 +57,8 @@ export class Haft {
     readonly token: string,
   ) {}
 
-  static async start(): Promise<Haft> {
+  /** `environment` is set beside what every test needs. */
+  static async start(environment: Readonly<Record<string, string>> = {}): Promise<Haft> {
     const binary = process.env['HAFT_BINARY'];
     if (binary === undefined) throw new Error('HAFT_BINARY is not set; run scripts/browser');
     const directory = mkdtempSync(join(tmpdir(), 'haft-browser-'));
@@ -67,6 +68,7 @@ export class Haft {
         HAFT_DATA_DIR: directory,
         HAFT_ALLOW_PRIVATE_NETWORKS: '127.0.0.0/8',
         HAFT_LOG: 'warn',
+        ...environment,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -117,6 +119,8 @@ export async function signIn(page: Page, haft: Haft): Promise<void> {
 }
 
 interface Fixtures {
+  /** Variables that this file's Haft is started with; set by `test.use`. */
+  environment: Readonly<Record<string, string>>;
   haft: Haft;
   upstream: Upstream;
   /** A page on which the admin is signed in. */
@@ -124,8 +128,9 @@ interface Fixtures {
 }
 
 export const test = base.extend<Fixtures>({
-  haft: async ({}, use) => {
-    const haft = await Haft.start();
+  environment: [{}, { option: true }],
+  haft: async ({ environment }, use) => {
+    const haft = await Haft.start(environment);
     await use(haft);
     await haft.stop();
   },
