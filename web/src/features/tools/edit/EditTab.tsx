@@ -7,7 +7,7 @@ import { useMay } from '@/api/me';
 
 import { type Definition, definitionOf, inputOf } from './definition';
 import { DefinitionEditor, DefinitionView } from './DefinitionEditor';
-import { DeleteTool } from './DeleteTool';
+import { DeleteButton } from './DeleteButton';
 import { ToolEditor } from './ToolEditor';
 
 export interface EditTabProps {
@@ -43,6 +43,6 @@ function Editing({ tool, tag }: EditTabProps) {
     };
     void load();
   }, [id]);
-  const shared = { begun, save, reload, isOvertaken: tool.version > base.tool.version, actions: <DeleteTool id={id} name={base.tool.name} /> };
+  const shared = { begun, save, reload, isOvertaken: tool.version > base.tool.version, actions: <DeleteButton tool={base.tool} /> };
   return tool.type === 'http' ? <ToolEditor id={id} {...shared} /> : <DefinitionEditor kind={tool.type} {...shared} />;
 }
