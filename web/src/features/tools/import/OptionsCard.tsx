@@ -7,6 +7,7 @@ import { Card } from '@/components/Page';
 import { useWords } from '@/i18n/language';
 
 import css from './PreviewStep.module.css';
+import { messageAt } from './refusals';
 import type { Options } from './run';
 import type { Kind } from './sources';
 import { WORDS } from './words';
@@ -16,10 +17,12 @@ interface Props {
   /** Those of the preview. */
   options: Options;
   isPending: boolean;
+  /** Why they were refused. */
+  error: unknown;
   onApply: (options: Options) => void;
 }
 
-export function OptionsCard({ kind, options, isPending, onApply }: Props) {
+export function OptionsCard({ kind, options, isPending, error, onApply }: Props) {
   const t = useWords(WORDS);
   const [name, setName] = useState(options.name);
   const [baseUrl, setBaseUrl] = useState(options.baseUrl);
@@ -31,9 +34,12 @@ export function OptionsCard({ kind, options, isPending, onApply }: Props) {
   return (
     <Card title={t.names}>
       <form onSubmit={submit} className={css.options}>
-        <TextField label={t.prefix} description={t.prefixHint} value={name} onChange={setName} isMono />
+        <TextField label={t.prefix} description={t.prefixHint} value={name} onChange={setName} isMono error={messageAt(error, 'name')} />
         {kind !== 'curl' && (
-          <TextField label={t.baseUrl} description={t.baseUrlHint} value={baseUrl} onChange={setBaseUrl} placeholder="https://api.example.com" isMono />
+          <TextField
+            label={t.baseUrl} description={t.baseUrlHint} value={baseUrl} onChange={setBaseUrl} placeholder="https://api.example.com" isMono
+            error={messageAt(error, 'baseUrl')}
+          />
         )}
         <Button type="submit" isDisabled={!isChanged} isPending={isPending}>{t.apply}</Button>
       </form>

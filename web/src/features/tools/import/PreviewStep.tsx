@@ -14,6 +14,7 @@ import { withKeys } from './keys';
 import { OptionsCard } from './OptionsCard';
 import { PickList } from './PickList';
 import css from './PreviewStep.module.css';
+import { messageAt } from './refusals';
 import type { Found, Options, Outcome } from './run';
 import type { Kind } from './sources';
 import { WORDS } from './words';
@@ -45,6 +46,8 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
   const shown = useMemo(() => found.filter((one) => fits(one, sought, group)), [found, sought, group]);
   const wanted = useMemo(() => found.map(({ key }) => key).filter((key) => picked.has(key)), [found, picked]);
   const taken = wanted.length;
+  // Those say it themselves.
+  const isOfOptions = ['name', 'baseUrl'].some((path) => messageAt(error, path) !== undefined);
   const pick = useCallback((key: string, isPicked: boolean) => setPicked((before) => withKeys(before, [key], isPicked)), [setPicked]);
   const pickShown = (isPicked: boolean) => setPicked((before) => withKeys(before, shown.map(({ key }) => key), isPicked));
   return (
@@ -65,7 +68,7 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
         </div>
         <PickList shown={shown} picked={picked} onPick={pick} />
         <div className={css.foot}>
-          {error !== null && <ErrorNote>{wordsOf(error)}</ErrorNote>}
+          {error !== null && !isOfOptions && <ErrorNote>{wordsOf(error)}</ErrorNote>}
           <div className={css.act}>
             <span className="quiet" role="status">
               {isStoring ? t.importing(format.count(taken)) : t.picked(format.count(taken), format.count(found.length))}
@@ -80,7 +83,7 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
         </div>
       </Card>
       <div className={css.side}>
-        {kind !== 'haft' && <OptionsCard kind={kind} options={options} isPending={isReading} onApply={onOptions} />}
+        {kind !== 'haft' && <OptionsCard kind={kind} options={options} isPending={isReading} error={error} onApply={onOptions} />}
         <Findings outcome={outcome} />
       </div>
     </div>

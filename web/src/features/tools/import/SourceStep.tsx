@@ -1,7 +1,7 @@
 // The first step: what to import, as a file, a text or an address.
 import { type ReactNode, useState } from 'react';
 
-import { ApiError, wordsOf } from '@/api/client';
+import { wordsOf } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CodeEditor } from '@/components/Code';
 import { TextField } from '@/components/Field';
@@ -12,6 +12,7 @@ import { useWords } from '@/i18n/language';
 
 import { FileDrop, type FileText } from './FileDrop';
 import { LeftOut } from './LeftOut';
+import { isBaseMissing, messageAt, skippedIn } from './refusals';
 import { type Kind, kindOf, KINDS, type Source } from './sources';
 import css from './SourceStep.module.css';
 import { WORDS } from './words';
@@ -42,6 +43,7 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
     if (taken !== null) setKind(kindOf(taken.text) ?? kind);
   });
   const hasBase = kind === 'openapi' || kind === 'postman';
+  const badBase = hasBase && error !== null ? (isBaseMissing(error) ? t.baseMissing : messageAt(error, 'baseUrl')) : undefined;
   const preview = () => {
     const given = file?.text ?? text;
     const byUrl = kind === 'openapi' && given.trim() === '' && url.trim() !== '';
@@ -81,11 +83,14 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
           tabs={KINDS.map((id) => ({ id, label: t[id], content: panel(id) }))}
         />
         {wrong !== undefined && <ErrorNote>{wrong}</ErrorNote>}
-        {error !== null && <Refusal error={error} />}
-        {/* A document that does not say where its API is may come to nothing before there is a preview. */}
-        {hasBase && (error !== null || baseUrl !== '') && (
+        {error !== null && badBase === undefined && <Refusal error={error} />}
+        {/* A document that does not say where its API is comes to nothing before there is a preview. */}
+        {hasBase && (badBase !== undefined || baseUrl !== '') && (
           <div className={css.panel}>
-            <TextField label={t.baseUrl} description={t.baseUrlHint} value={baseUrl} onChange={setBaseUrl} placeholder="https://api.example.com" isMono />
+            <TextField
+              label={t.baseUrl} description={t.baseUrlHint} value={baseUrl} onChange={setBaseUrl} placeholder="https://api.example.com" isMono
+              error={badBase} autoFocus
+            />
           </div>
         )}
         <div className={css.foot}>
@@ -110,13 +115,11 @@ function faultOf(kind: Kind, text: string, url: string | undefined): 'notUrl' | 
 
 /** What the server says, and of which operations where nothing could be taken. */
 function Refusal({ error }: { error: unknown }) {
-  const skipped = error instanceof ApiError ? error.details['skipped'] : undefined;
-  const isListed = (one: unknown): one is { operation: string; reason: string } =>
-    typeof one === 'object' && one !== null && 'operation' in one && 'reason' in one;
+  const skipped = skippedIn(error);
   return (
     <>
       <ErrorNote>{wordsOf(error)}</ErrorNote>
-      {Array.isArray(skipped) && <LeftOut skipped={skipped.filter(isListed)} isOpen />}
+      {skipped.length > 0 && <LeftOut skipped={skipped} isOpen />}
     </>
   );
 }
