@@ -45,8 +45,9 @@ const MOST_NAMED = 4;
 /** What changed: in the words of who changed it, else which fields. */
 function Line({ version: { note, backTo, changed, version } }: { version: Version }) {
   const t = useWords(WORDS);
-  if (note !== '') return note;
+  // The server notes this too, in one language.
   if (backTo !== null) return t.backTo(backTo);
+  if (note !== '') return note;
   if (changed.length === 0) return version === 1 ? t.first : null;
   const named = changed.slice(0, MOST_NAMED);
   const more = changed.length - named.length;
