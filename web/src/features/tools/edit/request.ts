@@ -89,7 +89,9 @@ export function writeRequest(definition: Definition, request: RequestDraft): Def
   let config: Fields = without(before, 'params', 'query', 'body', 'endpoint');
   config = withField(config, 'baseUrl', request.baseUrl === '' ? undefined : request.baseUrl);
   config = withField(config, 'url', request.url === '' ? undefined : request.url);
-  config = withField(config, 'method', request.method);
+  // What goes without saying is not said of a tool that did without.
+  const isMethodSaid = request.method !== 'GET' || 'method' in before;
+  config = withField(config, 'method', isMethodSaid ? request.method : undefined);
   const isTypeSaid = request.bodyType !== 'json' || 'bodyType' in before;
   config = withField(config, 'bodyType', isTypeSaid ? request.bodyType : undefined);
   config = withField(config, queryName, fieldsFrom(request.query));
