@@ -160,8 +160,9 @@ test('every kind of argument has its field, and arrives as what it is', async ({
   await contact.getByRole('textbox', { name: 'Email' }).fill('ada@example.com');
   await page.getByRole('button', { name: 'Wishes' }).click();
   const wishes = page.getByRole('group', { name: 'Wishes' });
-  for (const wish of ['quiet', 'sea', 'high']) {
+  for (const [at, wish] of ['quiet', 'sea', 'high'].entries()) {
     await wishes.getByRole('button', { name: 'Add to Wishes' }).click();
+    await expect(wishes.getByRole('textbox', { name: `Item ${at + 1}` })).toBeFocused();
     await page.keyboard.type(wish);
   }
   await expect(wishes.getByRole('button', { name: 'Add to Wishes' })).toBeDisabled();
