@@ -5,9 +5,11 @@ import { useState } from 'react';
 
 import { api, ApiError, ask } from '@/api/client';
 import { Confirm } from '@/components/Dialog';
+import { WarningNote } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
 import type { Tool } from './tool';
+import css from './ToolHead.module.css';
 import { usedByQuery } from './usedBy';
 
 const WORDS = words(
@@ -49,8 +51,10 @@ export function DeleteTool({ tool, onClose }: { tool: Pick<Tool, 'id' | 'name'>;
   const names = agents.length > named.length ? [...named, t.more(agents.length - named.length)] : named;
   return (
     <Confirm title={t.title(tool.name)} verb={agents.length > 0 ? t.anyway : t.verb} isOpen onClose={onClose} onConfirm={remove}>
-      <p>{t.text}</p>
-      {agents.length > 0 && <p>{t.used(names.join(t.and))}</p>}
+      <div className={css.form}>
+        <p>{t.text}</p>
+        {agents.length > 0 && <WarningNote>{t.used(names.join(t.and))}</WarningNote>}
+      </div>
     </Confirm>
   );
 }
