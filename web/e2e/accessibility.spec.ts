@@ -15,7 +15,6 @@ for (const theme of ['light', 'dark'] as const) {
     const found: string[] = [];
     for (const [name, path] of [...pages(made), ['login', '/login'] as const]) {
       await page.goto(haft.url + path);
-      await page.waitForLoadState('networkidle').catch(() => undefined);
       await page.getByRole('status').filter({ hasText: 'Loading' }).waitFor({ state: 'hidden' });
       const { violations } = await new AxeBuilder({ page }).withTags(LEVELS).analyze();
       for (const violation of violations) {
