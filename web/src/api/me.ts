@@ -6,7 +6,16 @@ import { api, ask, type Schemas } from './client';
 export type Me = Schemas['Me'];
 export type Role = Schemas['Role'];
 
-export const meQuery = queryOptions({ queryKey: ['me'], queryFn: () => ask(api.GET('/api/me')), staleTime: Infinity });
+/** Who is no admin is not told of another role or of a new space, so it is asked now and then. */
+const NOW_AND_THEN = 60_000;
+
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: () => ask(api.GET('/api/me')),
+  staleTime: Infinity,
+  refetchInterval: NOW_AND_THEN,
+  refetchOnWindowFocus: 'always',
+});
 
 /** Within the shell, where somebody is signed in. */
 export function useMe(): Me {
