@@ -25,12 +25,12 @@ const WORDS = words(
   {
     fresh: 'New agent', back: 'Agents', active: 'Active', viewer: 'You may look at this agent, but not change it.',
     changed: (version: number, ago: string) => `Version ${version}, changed ${ago}`, off: 'Off',
-    about: 'A prompt, a model and the tools it may call.',
+    about: 'A prompt, a model and the tools it may call.', noRight: 'Making agents needs the role editor.',
   },
   {
     fresh: '新建智能体', back: '智能体', active: '启用', viewer: '您可以查看此智能体，但不能修改。',
     changed: (version: number, ago: string) => `版本 ${version}，${ago}修改`, off: '已停用',
-    about: '一段提示词、一个模型，以及它可以调用的工具。',
+    about: '一段提示词、一个模型，以及它可以调用的工具。', noRight: '创建智能体需要编辑者权限。',
   },
 );
 
@@ -49,12 +49,14 @@ export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
     if (mayEdit && form.isChanged && !form.save.isPending) form.submit();
   });
   const { agent } = saved;
+  const back = <Link to="/agents">{t.back}</Link>;
+  if (agent === null && !mayEdit) return <Page title={t.fresh} about={t.about} back={back}><Hint>{t.noRight}</Hint></Page>;
   return (
     <>
       <Page
         title={agent?.name ?? t.fresh}
         about={agent === null ? t.about : t.changed(agent.version, format.ago(agent.updatedAt))}
-        back={<Link to="/agents">{t.back}</Link>}
+        back={back}
         actions={mayEdit ? (
           <div className={css.actions}>
             <Switch label={t.active} isSelected={draft.isActive} onChange={(isActive) => edit((now) => ({ ...now, isActive }))} />
