@@ -63,7 +63,7 @@ test('the overview follows calls while it is open, for the time that was chosen'
   await expect(page.getByRole('radio', { name: 'Last 15 minutes' })).toBeChecked();
 });
 
-test('an alert that fires stands above all else, until it resolves', async ({ console: page, haft }) => {
+test('an alert that fires stands above all else as long as it is there', async ({ console: page, haft }) => {
   await fourCalls(haft);
   await page.goto(haft.url);
   await expect(page.getByRole('link', { name: /^Calls 4 / })).toBeVisible();

@@ -1,5 +1,7 @@
 // Settings: secrets, tokens, people and what they may do, providers, alerts, changes, files, and one's own account.
-import { expect, test } from './support/haft';
+import type { Browser, Page } from '@playwright/test';
+
+import { expect, type Haft, test } from './support/haft';
 
 const PASSWORD = 'a long enough one';
 
@@ -150,4 +152,118 @@ test('language, theme and password are changed in the account', async ({ console
   await page.getByLabel('Password').and(page.locator('input')).fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
+});
+
+/** Somebody's own browser, signed in by name and password. */
+async function arrive(browser: Browser, haft: Haft, name: string, password: string): Promise<Page> {
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${haft.url}/login`);
+  await page.getByRole('textbox', { name: 'Name' }).fill(name);
+  await page.getByLabel('Password').and(page.locator('input')).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  return page;
+}
+
+async function enter(page: Page, from: string, space: string): Promise<void> {
+  await page.getByRole('button', { name: from, exact: true }).click();
+  await page.getByRole('menuitem', { name: space }).click();
+  await expect(page.getByRole('button', { name: space, exact: true })).toBeVisible();
+}
+
+test('somebody is let into a shared space and may do there what their role allows', async ({ console: page, haft, browser }) => {
+  test.setTimeout(90_000);
+  await page.goto(`${haft.url}/settings?tab=users`);
+  await page.getByRole('button', { name: 'New user' }).click();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('ada');
+  await page.getByRole('dialog').getByLabel('First password').fill('short');
+  await page.getByRole('dialog').getByRole('button', { name: 'Make user' }).click();
+  await expect(page.getByRole('dialog').getByLabel('First password')).toHaveAccessibleDescription(/8/);
+  await page.getByRole('dialog').getByLabel('First password').fill(PASSWORD);
+  await page.getByRole('dialog').getByRole('button', { name: 'Make user' }).click();
+  await expect(page.getByRole('list', { name: 'Users' }).getByText('ada')).toBeVisible();
+
+  await page.getByRole('link', { name: 'Spaces' }).click();
+  await page.getByRole('button', { name: 'New space' }).click();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Weather team');
+  await page.getByRole('dialog').getByRole('button', { name: 'Make space' }).click();
+  await expect(page.getByRole('button', { name: 'Weather team', exact: true })).toBeVisible();
+  await page.getByRole('button', { name: 'Add member' }).click();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name or id' }).fill('ada');
+  await page.getByRole('dialog').getByRole('button', { name: /Role/ }).click();
+  await page.getByRole('option', { name: 'Viewer' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Add member' }).click();
+  const member = page.getByRole('list', { name: 'Members' }).getByRole('listitem').filter({ hasText: 'ada' });
+  await expect(member).toContainText('Viewer');
+
+  await page.goto(`${haft.url}/agents`);
+  await page.getByRole('button', { name: /Start empty|New agent/ }).click();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('guide');
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  await expect(page.getByRole('heading', { name: 'guide', level: 1 })).toBeVisible();
+  const agentUrl = page.url();
+
+  const ada = await arrive(browser, haft, 'ada', PASSWORD);
+  await enter(ada, 'Personal', 'Weather team');
+  await ada.getByRole('link', { name: 'Tools', exact: true }).click();
+  await expect(ada.getByRole('link', { name: 'Calculator' })).toBeVisible();
+  await expect(ada.getByRole('button', { name: 'New tool' })).toBeHidden();
+  await ada.goto(`${haft.url}/tools/new`);
+  await expect(ada.getByText('Making tools needs the role editor.')).toBeVisible();
+  await expect(ada.getByRole('button', { name: 'Create tool' })).toBeHidden();
+
+  await ada.goto(agentUrl);
+  await expect(ada.getByText('You may look at this agent, but not change it.')).toBeVisible();
+  await expect(ada.getByLabel('System prompt')).toBeDisabled();
+  await expect(ada.getByRole('button', { name: /^(Save|More|Discard)$/ })).toHaveCount(0);
+  await ada.goto(`${haft.url}/settings?tab=secrets`);
+  await expect(ada.getByText('Editors of the space add and replace its secrets.')).toBeVisible();
+  await expect(ada.getByRole('button', { name: 'Add secret' })).toBeHidden();
+  await expect(ada.getByRole('link', { name: 'Users' })).toBeHidden();
+
+  await page.goto(`${haft.url}/settings?tab=members`);
+  await member.getByRole('button', { name: /Role of ada/ }).click();
+  await page.getByRole('option', { name: 'Editor' }).click();
+  await expect(member).toContainText('Changes tools, agents');
+  await ada.goto(agentUrl);
+  await ada.getByLabel('System prompt').fill('You know the weather.');
+  await ada.getByRole('button', { name: 'Save' }).click();
+  await expect(ada.getByText('Unsaved changes')).toBeHidden();
+  await ada.context().close();
+
+  await page.goto(agentUrl);
+  await expect(page.getByLabel('System prompt')).toHaveValue('You know the weather.');
+});
+
+test('who may only look sees calls, and no way to make or change anything', async ({ console: page, haft, browser }) => {
+  test.setTimeout(90_000);
+  const space = await haft.api<{ id: string }>('POST', '/api/spaces', { name: 'Weather team' });
+  await haft.api('POST', '/api/users', { name: 'ada', password: PASSWORD });
+  await haft.api('PUT', `/api/spaces/${space.id}/members/ada`, { role: 'viewer' });
+  await page.reload();
+  await enter(page, 'Personal', 'Weather team');
+  await page.goto(`${haft.url}/tools/calculator?tab=try`);
+  await page.getByLabel('expression').fill('6 * 7');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByText('42').first()).toBeVisible();
+
+  const ada = await arrive(browser, haft, 'ada', PASSWORD);
+  await enter(ada, 'Personal', 'Weather team');
+  await ada.goto(`${haft.url}/tools/calculator?tab=try`);
+  await expect(ada.getByRole('heading', { name: 'Calculator', level: 1 })).toBeVisible();
+  await expect(ada.getByRole('button', { name: 'Run' }).and(ada.locator(':enabled'))).toHaveCount(0);
+  await ada.goto(`${haft.url}/calls`);
+  await ada.getByRole('table', { name: 'Calls' }).getByRole('link', { name: 'calculator' }).click();
+  const opened = ada.getByRole('dialog', { name: 'calculator' });
+  await expect(opened.getByRole('tree', { name: 'Arguments' })).toContainText('6 * 7');
+  await expect(opened.getByRole('button', { name: 'Copy as cURL' })).toBeVisible();
+  await expect(opened.getByRole('button', { name: /Replay/ })).toHaveCount(0);
+  for (const [tab, button] of [['alerts', 'New alert'], ['providers', 'Add provider'], ['members', 'Add member'], ['files', 'Upload']] as const) {
+    await ada.goto(`${haft.url}/settings?tab=${tab}`);
+    await expect(ada.getByRole('main').getByRole('heading', { level: 2 }).first()).toBeVisible();
+    await expect(ada.getByRole('button', { name: button })).toHaveCount(0);
+  }
+  await ada.goto(`${haft.url}/agents/new`);
+  await expect(ada.getByText('Making agents needs the role editor.')).toBeVisible();
+  await ada.context().close();
 });
