@@ -80,4 +80,11 @@ async function makeCalls(haft: Haft, upstream: Upstream): Promise<void> {
   ];
   await call('search_orders', { customer: 'ada' });
   await call('search_orders', { customer: 'ada' });
+  // What is called from now on asks for the weather.
+  upstream.answers = [{ status: 200, body: FORECAST }];
 }
+
+const FORECAST = {
+  city: 'Oslo', temperature: 21.5, conditions: 'sunny', humidity: 0.4,
+  days: [{ day: 'Monday', high: 23, rain: false }, { day: 'Tuesday', high: 19, rain: true }, { day: 'Wednesday', high: 20, rain: false }],
+};

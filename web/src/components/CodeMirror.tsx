@@ -7,6 +7,7 @@ import { useEffect, useRef } from 'react';
 
 import css from './Code.module.css';
 import { highlight } from './highlight';
+import { typeOver } from './typeOver';
 
 export interface EditorProps {
   label: string;
@@ -58,6 +59,7 @@ export default function CodeMirror(props: EditorProps) {
           basicSetup,
           theme,
           highlight,
+          typeOver,
           EditorView.theme({ '.cm-content': { minHeight: `${begin.minHeight}px` } }),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': begin.label }),
