@@ -21,7 +21,7 @@ export async function visit(page: Page, address: string): Promise<void> {
 
 export async function settled(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-  await expect(page.getByRole('status').filter({ hasText: /Loading|加载/ })).toHaveCount(0);
+  await expect(page.getByRole('status').filter({ hasText: /Loading…|加载中…/ })).toHaveCount(0);
 }
 
 /** The moments a person comes to most. */

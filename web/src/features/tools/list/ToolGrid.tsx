@@ -19,6 +19,8 @@ const GAP = 16;
 const CARD_ROW = 140 + GAP;
 const HEADING = 48;
 const AHEAD = 3;
+/** So many rows before the end more are fetched. */
+const EARLY = 12;
 
 export interface ToolGridProps {
   tools: readonly Schemas['Tool'][];
@@ -46,7 +48,7 @@ export function ToolGrid({ tools, counts, hasHeadings, hasMore, isFetching, more
   useEffect(() => virtual.measure(), [virtual, rows]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
-  const isNearEnd = last >= rows.length - 1 - AHEAD;
+  const isNearEnd = last >= rows.length - 1 - EARLY;
   useEffect(() => {
     if (isNearEnd && hasMore && !isFetching) more();
   }, [isNearEnd, hasMore, isFetching, more]);
