@@ -3,13 +3,16 @@
 # Tests build into a cache outside the clone, so that a second clone need not start anew.
 TEST_TARGET := $(or $(CARGO_TARGET_DIR),$(HOME)/.cache/haft/target)
 
-.PHONY: run build test check bench guide
+.PHONY: run build console test check pictures bench guide
 
-run: ## build and start Haft
+run: console ## build and start Haft
 	cargo run --release -p haft --target-dir target -- serve
 
-build: ## the release binary at target/release/haft
+build: console ## the release binary at target/release/haft
 	cargo build --release -p haft --target-dir target
+
+console: ## the web console, into web/dist
+	scripts/console
 
 test: ## everything CI runs
 	CARGO_TARGET_DIR=$(TEST_TARGET) scripts/test
@@ -19,10 +22,14 @@ check: ## the inner loop: format, lint, and the quick tests; `make check CRATE=h
 	CARGO_TARGET_DIR=$(TEST_TARGET) RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-Dwarnings__CLIPPY_HACKERY__" \
 		cargo test --quiet $(if $(CRATE),--package $(CRATE),--workspace --exclude haft-bench) --lib --bins --tests
 
+pictures: ## pictures of every page, into web/test-results/pictures
+	scripts/console
+	HAFT_PICTURES=1 scripts/browser pictures
+
 bench: ## figures of this machine, beside doing without Haft; `make bench ROWS=100000` for a smaller call log
 	-scripts/nginx
 	cargo build --release -p haft -p haft-bench --target-dir target
 	target/release/haft-bench $(if $(ROWS),--rows $(ROWS))
 
-guide: ## docs/guide/builtins.md, from the definitions
-	HAFT_WRITE_GUIDE=1 CARGO_TARGET_DIR=$(TEST_TARGET) cargo test --quiet -p haft --test it the_guide_says
+guide: ## docs/guide/builtins.md and web/openapi.json, from the definitions
+	HAFT_WRITE_GUIDE=1 CARGO_TARGET_DIR=$(TEST_TARGET) cargo test --quiet -p haft --test it -- the_guide_says the_console_is_typed

@@ -26,7 +26,7 @@ use crate::guesses::Guesses;
 use crate::metrics::Metrics;
 use crate::stored_secrets::StoredSecrets;
 use crate::visitors::{Visitor, Visitors};
-use crate::{alerts, auth, clearing, error, feed, openapi, routes};
+use crate::{alerts, auth, clearing, console, error, feed, openapi, routes};
 
 /// What an operator may set.
 #[derive(Default)]
@@ -121,11 +121,10 @@ impl App {
             .route("/api/{*rest}", nothing());
         let metrics = get(routes::metrics::metrics).layer(door(Needs::OperatorRead, "GET", "/metrics"));
         let open = Router::new()
-            .merge(routes::welcome::router())
             .route("/healthz", get(routes::health::healthz))
             .route("/readyz", get(routes::health::readyz))
             .method_not_allowed_fallback(error::method_not_allowed)
-            .fallback(error::no_such_route)
+            .fallback(console::console)
             .layer(Door::open(self));
         let metrics = Router::new()
             .route("/metrics", metrics)

@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod call_log;
 mod clearing;
+mod console;
 mod difference;
 mod door;
 mod envelope;
@@ -47,6 +48,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         alerts::TEMPLATES,
         auth::TEMPLATES,
         body::TEMPLATES,
+        console::TEMPLATES,
         error::TEMPLATES,
         form::TEMPLATES,
         query::TEMPLATES,

@@ -1,5 +1,7 @@
 //! `haft serve`
 
+use std::fmt;
+use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
@@ -113,7 +115,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
         greet(&store, &admin, &base.unwrap_or_else(|| format!("http://{addr}"))).await.map_err(said)?;
     }
-    println!("listening on http://{addr}");
+    tell(format_args!("listening on http://{addr}"));
     let serving = async {
         let served = haft_server::serve(listener, app.router(), stop.clone(), GRACE).await;
         stop.cancel();
@@ -137,13 +139,18 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A line for whoever started it. A server goes on when nobody reads that any more.
+fn tell(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
 /// A way in for a person, at every start until there is a password; and one for a program, at the first.
 async fn greet(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError> {
     let link = store.create_login_link(admin.user.id, LINK).await?;
-    println!("console: {base}/login?link={}  (once, within an hour)", link.expose_secret());
+    tell(format_args!("console: {base}/login?link={}  (once, within an hour)", link.expose_secret()));
     if admin.is_new {
         let (_, token) = store.create_token(admin.space, admin.user.id, "first", Scope::Admin, None).await?;
-        println!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret());
+        tell(format_args!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret()));
     }
     Ok(())
 }

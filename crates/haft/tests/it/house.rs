@@ -65,6 +65,7 @@ fn arrows_between_crates_point_one_way() {
         "haft-builtins",
         "haft-calc",
         "haft-store",
+        "haft-console",
         "haft-server",
         "haft",
     ];

@@ -21,6 +21,7 @@ mod cli_login;
 mod cli_over_http;
 mod command_line;
 mod configuration;
+mod console;
 mod events;
 mod fuzz;
 mod house;

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, HaftProcess, Place, run};
+use haft_testkit::{Client, HaftProcess, Place, eventually, run};
 use serde_json::json;
+use tokio::io::AsyncBufReadExt as _;
 
 use crate::HAFT;
 
@@ -109,4 +110,29 @@ async fn a_stop_without_calls_is_quick() {
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
     assert!(asked.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn it_goes_on_when_nobody_reads_what_it_prints() {
+    let place = Place::new();
+    let mut server = tokio::process::Command::new(HAFT)
+        .args(["serve", "--addr", "127.0.0.1:0"])
+        .envs(place.variables())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("it starts");
+    let mut printed = tokio::io::BufReader::new(server.stdout.take().expect("its output"));
+    let mut line = String::new();
+    printed.read_line(&mut line).await.expect("a line");
+    drop(printed);
+    let url = line.strip_prefix("console: ").and_then(|line| line.split("/login").next()).expect("a link");
+    // It may not listen yet.
+    let is_ready = async || {
+        let asked =
+            Client::anonymous(url).try_send_json(axum::http::Method::GET, "/readyz", &json!(null)).await;
+        asked.is_some_and(|reply| reply.status == 200)
+    };
+    eventually("it is ready", is_ready).await;
 }

@@ -79,6 +79,7 @@ async fn each_outcome_is_counted() {
         assert_eq!(steps.iter().map(|step| counts(step).0).sum::<u64>(), counts(tool).0, "{tool}");
     }
     assert_eq!((&stats["moreTools"], &stats["moreAgents"]), (&json!(0), &json!(0)));
+    assert_eq!(stats["openCircuits"], json!([]));
     let [clerk] = &stats["agents"].as_array().expect("agents")[..] else { panic!("one agent: {stats}") };
     assert_eq!((&clerk["agentId"], &clerk["agentName"]), (&agent["id"], &json!("clerk")));
     assert_eq!(counts(clerk), (1, 0, 0));

@@ -22,7 +22,6 @@ pub(crate) mod tokens;
 pub(crate) mod tool_calls;
 pub(crate) mod tools;
 pub(crate) mod users;
-pub(crate) mod welcome;
 
 use haft_core::Template;
 

@@ -60,7 +60,16 @@ async fn read(
         true => HashMap::new(),
         false => state.store.agent_names(visitor.space).await?,
     };
-    Ok(envelope::success(StatusCode::OK, shown(&stats, query.window, &names)))
+    let circuits = open_circuits(&state, visitor.space);
+    Ok(envelope::success(StatusCode::OK, shown(&stats, query.window, &names, circuits)))
+}
+
+/// What this server leaves alone for now, since it kept failing.
+fn open_circuits(state: &AppState, space: SpaceId) -> Vec<String> {
+    let open = state.tools.open_circuits().into_iter().filter(|(of, _)| *of == space);
+    let mut origins: Vec<String> = open.map(|(_, origin)| origin).collect();
+    origins.sort();
+    origins
 }
 
 async fn query(state: &AppState, space: SpaceId, asked: Asked) -> Result<StatsQuery, CallError> {
@@ -99,6 +108,7 @@ struct Shown<'a> {
     more_tools: u64,
     agents: Vec<ShownAgent<'a>>,
     more_agents: u64,
+    open_circuits: Vec<String>,
 }
 
 /// Durations are in milliseconds, and null where there was no call.
@@ -145,7 +155,12 @@ struct ShownAgent<'a> {
     totals: ShownTotals<'a>,
 }
 
-fn shown<'a>(stats: &'a Stats, window: Window, names: &'a HashMap<AgentId, String>) -> Shown<'a> {
+fn shown<'a>(
+    stats: &'a Stats,
+    window: Window,
+    names: &'a HashMap<AgentId, String>,
+    open_circuits: Vec<String>,
+) -> Shown<'a> {
     let agent = |AgentStats { id, totals }: &'a AgentStats| ShownAgent {
         agent_id: *id,
         agent_name: names.get(id).map(String::as_str),
@@ -162,6 +177,7 @@ fn shown<'a>(stats: &'a Stats, window: Window, names: &'a HashMap<AgentId, Strin
         more_tools: stats.more_tools,
         agents: stats.agents.iter().map(agent).collect(),
         more_agents: stats.more_agents,
+        open_circuits,
     }
 }
 

@@ -53,8 +53,8 @@ async fn unknown_routes_and_methods_have_the_envelope_too() {
         (reply.status, reply.kind(), reply.message()),
         (404, "NotFound", "there is nothing at GET /api/flies")
     );
-    let reply = Client::anonymous(&app.url).get("/flies").await;
-    assert_eq!((reply.status, reply.message()), (404, "there is nothing at GET /flies"));
+    let reply = Client::anonymous(&app.url).get("/flies.js").await;
+    assert_eq!((reply.status, reply.message()), (404, "there is nothing at GET /flies.js"));
     let reply = app.api.send(Method::PATCH, "/api/tools/fixed/execute", Vec::new()).await;
     assert_eq!(
         (reply.status, reply.kind(), reply.message()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_core::{ToolId, ToolName};
+use haft_core::{ToolId, ToolName, ToolSpec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -17,6 +17,11 @@ use crate::error::Failure;
 
 /// What a tool without a category is among.
 const NONE: &str = "custom";
+
+/// The category that a tool is shown in.
+pub(super) fn category_of(spec: &ToolSpec) -> &str {
+    spec.category.as_deref().unwrap_or(NONE)
+}
 
 pub(super) fn routes() -> Vec<Route> {
     let list = Route::get("/tools/categories", categories).needs(Needs::Read);
@@ -40,7 +45,7 @@ struct Short {
 async fn categories(State(state): State<AppState>, Known(caller): Known) -> Result<Response, Failure> {
     let mut by_category: BTreeMap<String, Vec<Short>> = BTreeMap::new();
     for tool in state.tools_of(&caller).await?.list() {
-        let category = tool.spec.category.clone().unwrap_or_else(|| NONE.to_owned());
+        let category = category_of(&tool.spec).to_owned();
         let title = tool.spec.title.as_ref().map_or_else(|| json!(tool.spec.name), |title| json!(title));
         let short = Short { id: tool.id.clone(), name: tool.spec.name.clone(), title };
         by_category.entry(category).or_default().push(short);

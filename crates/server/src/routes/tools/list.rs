@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use haft_core::{CallError, Caller, Message, ToolName, ToolVersion, Violation};
 use serde::{Deserialize, Serialize};
 
+use super::categories::category_of;
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Known;
@@ -99,7 +100,7 @@ impl Filter {
         let spec = &tool.spec;
         let holds = |text: &str, part: &str| text.to_lowercase().contains(&part.to_lowercase());
         self.kind.as_ref().is_none_or(|kind| spec.kind.as_str().eq_ignore_ascii_case(kind))
-            && self.category.as_deref().is_none_or(|category| spec.category.as_deref() == Some(category))
+            && self.category.as_deref().is_none_or(|category| category == category_of(spec))
             && self.q.as_ref().is_none_or(|q| holds(spec.name.as_str(), q) || holds(&spec.description, q))
             && self.active.is_none_or(|active| spec.is_active == active)
             && self.owner.as_ref().is_none_or(|owner| match owner {

@@ -1,0 +1,81 @@
+// Without a mouse: a tool is made and tried by keys alone.
+import type { Page } from '@playwright/test';
+
+import { expect, test } from './support/haft';
+
+/** Presses Tab until something of this role and name has the focus. */
+async function tabTo(page: Page, role: 'button' | 'textbox' | 'tab' | 'link' | 'searchbox', name: string | RegExp, key = 'Tab'): Promise<void> {
+  const goal = page.getByRole(role, { name, exact: true });
+  for (let turn = 0; turn < 60; turn += 1) {
+    await page.keyboard.press(key);
+    if ((await goal.count()) > 0 && (await goal.evaluate((element) => element.contains(document.activeElement)))) return;
+  }
+  throw new Error(`no ${role} ${String(name)} is reached by ${key}`);
+}
+
+test('a tool is made and tried by the keyboard', async ({ console: page, haft, upstream }) => {
+  await page.goto(haft.url);
+  await page.getByRole('link', { name: 'Skip to content' }).focus();
+  await tabTo(page, 'link', 'Tools');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { name: 'Tools', level: 1 })).toBeVisible();
+  await tabTo(page, 'button', 'New tool');
+  await page.keyboard.press('Enter');
+
+  await expect(page.getByRole('textbox', { name: 'Name', exact: true })).toBeFocused();
+  await page.keyboard.type('create_ticket');
+  await tabTo(page, 'textbox', 'Description');
+  await page.keyboard.type('Opens a ticket. Use it when the customer agreed.');
+  await tabTo(page, 'button', /Method/);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('listbox')).toBeVisible();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('button', { name: /Method/ })).toContainText('POST');
+  await tabTo(page, 'textbox', 'URL');
+  await page.keyboard.type(`${upstream.url}/queues/{{queue}}/tickets`);
+
+  await tabTo(page, 'tab', 'Params');
+  await page.keyboard.press('ArrowRight');
+  await expect(page.getByRole('tab', { name: 'Headers' })).toHaveAttribute('aria-selected', 'true');
+  await tabTo(page, 'button', 'Add');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('textbox', { name: 'Name 1' })).toBeFocused();
+  await page.keyboard.type('X-Team');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('support');
+  await page.keyboard.press('Control+s');
+
+  await expect(page.getByRole('heading', { name: 'create_ticket', level: 1 })).toBeVisible();
+  await tabTo(page, 'textbox', 'Queue');
+  await page.keyboard.press('Control+Enter');
+  await expect(page.getByRole('textbox', { name: 'Queue' })).toHaveAttribute('aria-invalid', 'true');
+  await expect(page.getByRole('textbox', { name: 'Queue' })).toBeFocused();
+  await page.keyboard.type('urgent');
+  await tabTo(page, 'button', 'Run');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
+  const [seen] = upstream.seen;
+  expect([seen?.method, seen?.url, seen?.headers['x-team']]).toEqual(['POST', '/queues/urgent/tickets', 'support']);
+
+  await tabTo(page, 'tab', 'Tree');
+  await page.keyboard.press('Tab');
+  await expect(page.getByRole('tree', { name: 'Answer' })).toBeFocused();
+  await page.keyboard.press('ArrowDown');
+  await expect(page.getByRole('treeitem', { selected: true })).toContainText('city');
+});
+
+test('a dialog is left by Escape, and the focus returns to where it was', async ({ console: page, haft }) => {
+  await page.goto(`${haft.url}/tools/new`);
+  await expect(page.getByRole('textbox', { name: 'Name', exact: true })).toBeFocused();
+  await tabTo(page, 'button', 'Paste a cURL command', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Paste a cURL command' });
+  await expect(dialog.getByRole('textbox', { name: 'cURL command' })).toBeFocused();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Shift+Tab');
+  expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true);
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole('button', { name: 'Paste a cURL command' })).toBeFocused();
+});

@@ -1,0 +1,37 @@
+// Coming, looking around and going: the link of the first start, language, theme, sign out.
+import { expect, test } from './support/haft';
+
+test('the link of the first start signs in, once', async ({ page, haft }) => {
+  await page.goto(haft.link);
+  await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
+  expect(page.url()).not.toContain('link=');
+
+  await page.context().clearCookies();
+  await page.goto(haft.link);
+  await expect(page.getByRole('alert')).toContainText('used already');
+});
+
+test('who is not signed in comes back to where they wanted to go', async ({ page, haft }) => {
+  await page.goto(`${haft.url}/settings?tab=secrets`);
+  await page.getByRole('tab', { name: 'Token' }).click();
+  await page.getByLabel('Token').and(page.locator('input')).fill('wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('alert')).toContainText('token is not known');
+});
+
+test('language and theme are chosen and kept; sign out ends the session', async ({ console: page, haft }) => {
+  await page.getByRole('button', { name: '中文' }).click();
+  await expect(page.getByRole('link', { name: '工具', exact: true })).toBeVisible();
+  await page.getByRole('button', { name: '主题' }).click();
+  await page.getByRole('menuitem', { name: '深色' }).click();
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
+
+  await page.reload();
+  await expect(page.getByRole('link', { name: '工具', exact: true })).toBeVisible();
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
+
+  await page.getByRole('button', { name: '退出登录' }).click();
+  await expect(page).toHaveURL(/\/login/);
+  await page.goto(`${haft.url}/tools`);
+  await expect(page).toHaveURL(/\/login/);
+});

@@ -1,0 +1,92 @@
+// What is seen in the midst of a page: something filled in, run, opened or compared; in either language.
+import { expect, type Page } from '@playwright/test';
+
+import type { Furnished } from './furnished';
+
+export type Say = (en: string, zh: string) => string;
+export const ENGLISH: Say = (en) => en;
+export const CHINESE: Say = (_en, zh) => zh;
+
+export interface Moment {
+  name: string;
+  path: string;
+  come: (page: Page, say: Say) => Promise<void>;
+}
+
+/** Goes there, and waits until the page has what it shows. */
+export async function visit(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await settled(page);
+}
+
+export async function settled(page: Page): Promise<void> {
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await expect(page.getByRole('status').filter({ hasText: /Loading…|加载中…/ })).toHaveCount(0);
+}
+
+/** The moments a person comes to most. */
+export function moments({ weather, agent }: Furnished): Moment[] {
+  return [
+    { name: 'tool-run', path: `/tools/${weather.id}?tab=try`, come: runWeather },
+    { name: 'tool-refused', path: `/tools/${weather.id}?tab=try`, come: runNothing },
+    { name: 'tool-filled', path: '/tools/new', come: fillTool },
+    { name: 'tool-pasted', path: '/tools/new', come: pasteCommand },
+    { name: 'tool-compared', path: `/tools/${weather.id}?tab=versions`, come: compareVersions },
+    { name: 'call-open', path: '/calls', come: openFailedCall },
+    { name: 'call-again', path: '/calls', come: editCall },
+    {
+      name: 'agent-tool', path: `/agents/${agent.id}`,
+      come: async (page, say) => {
+        await page.getByRole('button', { name: say('Configure weather_forecast', '配置 weather_forecast') }).click();
+        await expect(page.getByRole('dialog').getByText('city').first()).toBeVisible();
+      },
+    },
+  ];
+}
+
+async function runWeather(page: Page, say: Say): Promise<void> {
+  await page.getByLabel('City').fill('Oslo');
+  await page.getByRole('button', { name: say('Run', '运行'), exact: true }).click();
+  await expect(page.getByText('21.5')).toBeVisible();
+}
+
+async function runNothing(page: Page, say: Say): Promise<void> {
+  // What was filled in before is remembered.
+  await page.getByRole('button', { name: say('Start over', '重新填写') }).click();
+  await page.getByRole('button', { name: say('Run', '运行'), exact: true }).click();
+  await expect(page.getByText(say('Failed', '失败')).first()).toBeVisible();
+}
+
+async function fillTool(page: Page, say: Say): Promise<void> {
+  await page.getByRole('textbox', { name: say('Name', '名称'), exact: true }).fill('search_flights');
+  await page.getByRole('textbox', { name: say('Title', '标题'), exact: true }).fill(say('Search flights', '搜索航班'));
+  await page.getByRole('textbox', { name: say('Category', '分类'), exact: true }).fill('travel');
+  await page.getByRole('textbox', { name: say('Description', '描述'), exact: true }).fill(say(
+    'Finds flights between two airports on a day, cheapest first. Use it when somebody wants to fly.',
+    '查询两个机场之间某天的航班，按价格从低到高排列。当有人想坐飞机时使用。',
+  ));
+  await page.getByRole('textbox', { name: 'URL', exact: true }).fill('https://flights.example/v2/from/{{origin}}/to/{{destination}}?day={{day}}');
+  // Everything that follows from the form stands beside it.
+  await expect(page.getByText('"destination"').first()).toBeVisible();
+}
+
+async function pasteCommand(page: Page, say: Say): Promise<void> {
+  await page.getByRole('button', { name: say('Paste a cURL command', '粘贴 cURL 命令') }).click();
+  await expect(page.getByRole('dialog').getByRole('textbox')).toBeVisible();
+}
+
+async function compareVersions(page: Page, say: Say): Promise<void> {
+  await page.getByRole('radio', { name: say('Side by side', '并排对照') }).click();
+  await expect(page.getByText('Forecast for a city over the next days.').last()).toBeVisible();
+}
+
+async function openFailedCall(page: Page): Promise<void> {
+  await page.getByRole('row').filter({ hasText: '404' }).getByRole('link', { name: 'search_orders' }).click();
+  await expect(page.getByRole('dialog', { name: 'search_orders' }).getByRole('tree').first()).toBeVisible();
+}
+
+async function editCall(page: Page, say: Say): Promise<void> {
+  await openFailedCall(page);
+  await page.getByRole('button', { name: say('Edit and replay', '编辑后重放') }).click();
+  await expect(page.getByRole('textbox', { name: say('Arguments', '参数') })).toBeVisible();
+}

@@ -1,0 +1,21 @@
+// Every page of the console, by its name in pictures and its address.
+import type { Furnished } from './furnished';
+
+export function pages(made: Furnished): [name: string, path: string][] {
+  return [
+    ['overview', '/'],
+    ['tools', '/tools'],
+    ['tool-new', '/tools/new'],
+    ['tools-import', '/tools/import'],
+    ['tool-try', `/tools/${made.weather.id}?tab=try`],
+    ['tool-definition', `/tools/${made.weather.id}?tab=definition`],
+    ['tool-versions', `/tools/${made.weather.id}?tab=versions`],
+    ['tool-datetime', '/tools/datetime?tab=try'],
+    ['calls', '/calls'],
+    ['agents', '/agents'],
+    ['agent', `/agents/${made.agent.id}`],
+    ...['connect', 'secrets', 'tokens', 'members', 'spaces', 'users', 'providers', 'alerts', 'changes', 'files', 'account'].map(
+      (tab): [string, string] => [`settings-${tab}`, `/settings?tab=${tab}`],
+    ),
+  ];
+}

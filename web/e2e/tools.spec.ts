@@ -1,0 +1,221 @@
+// Tools of one's own: made by the form or from a cURL command, refused where something is wrong, found, switched off, deleted.
+import type { Page } from '@playwright/test';
+
+import { expect, type Haft, test, type Upstream } from './support/haft';
+
+const KEY = 'k-9f8e7d6c5b4a';
+
+const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
+const save = (page: Page) => page.getByRole('button', { name: 'Create tool' });
+
+test('the form shows what it amounts to as one types, and what is called is what was shown', async ({ console: page, haft, upstream }) => {
+  await haft.api('PUT', '/api/secrets/weather_key', { value: KEY });
+  await page.getByRole('link', { name: 'Tools', exact: true }).click();
+  await page.getByRole('button', { name: 'New tool' }).click();
+
+  const beside = page.getByRole('complementary', { name: 'What the form amounts to' });
+  const request = beside.getByRole('region', { name: 'The request as it is sent' });
+  const schema = beside.getByRole('region', { name: 'Schema of the arguments' });
+  await expect(field(page, 'Name')).toBeFocused();
+  await field(page, 'Name').fill('get_forecast');
+  await field(page, 'Description').fill('Gives the forecast of a city. Use it when somebody asks about the weather.');
+  await field(page, 'URL').fill(`${upstream.url}/forecast/{{city}}`);
+  await expect(beside.getByRole('listitem').filter({ hasText: 'city' })).toContainText('path');
+  await expect(request).toContainText(`GET ${upstream.url}/forecast/{{city}}`);
+  await expect(schema).toContainText('"city"');
+  await expect(schema).toContainText('"required"');
+
+  await page.getByRole('group', { name: 'Query parameters' }).getByRole('button', { name: 'Add' }).click();
+  await expect(field(page, 'Name 1')).toBeFocused();
+  await page.keyboard.type('days');
+  await field(page, 'Value 1').fill('{{days}}');
+  await page.getByRole('tab', { name: 'Headers' }).click();
+  await page.getByRole('group', { name: 'Headers' }).getByRole('button', { name: 'Add' }).click();
+  await field(page, 'Name 1').fill('X-Weather-Key');
+  await field(page, 'Value 1').fill('secret://weather_key');
+
+  await expect(beside.getByRole('listitem').filter({ hasText: 'days' })).toContainText('query');
+  await expect(beside.getByRole('listitem').filter({ hasText: 'weather_key' })).toContainText('Kept');
+  await expect(request).toContainText(`${upstream.url}/forecast/{{city}}?days={{days}}`);
+  await expect(request).toContainText('X-Weather-Key: secret://weather_key');
+  await expect(schema).toContainText('"days"');
+
+  await save(page).click();
+  await expect(page.getByRole('heading', { name: 'get_forecast', level: 1 })).toBeVisible();
+  await field(page, 'City').fill('São Paulo');
+  await field(page, 'Days').fill('3');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByRole('tree', { name: 'Answer' })).toContainText('21.5');
+  const [seen] = upstream.seen;
+  expect(seen?.method).toBe('GET');
+  expect(seen?.url).toBe('/forecast/S%C3%A3o%20Paulo?days=3');
+  expect(seen?.headers['x-weather-key']).toBe(KEY);
+});
+
+test('a pasted cURL command becomes a tool, and its credential a secret', async ({ console: page, haft, upstream }) => {
+  await page.goto(`${haft.url}/tools/new`);
+  await page.getByRole('button', { name: 'Paste a cURL command' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Paste a cURL command' });
+  await dialog.getByRole('textbox', { name: 'cURL command' }).fill(
+    `curl -X POST '${upstream.url}/v1/orders/42?notify=true' -H 'Authorization: Bearer ${KEY}' -H 'Content-Type: application/json' -d '{"note": "as agreed"}'`,
+  );
+  await expect(dialog.getByRole('status')).toContainText('POST');
+  await expect(dialog.getByRole('status')).toContainText('encrypted as secrets');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('note_order');
+  await dialog.getByRole('textbox', { name: 'Description' }).fill('Writes a note to an order.');
+  await dialog.getByRole('button', { name: 'Create and open in the form' }).click();
+
+  await expect(page.getByRole('tab', { name: 'Definition' })).toHaveAttribute('aria-selected', 'true');
+  await expect(field(page, 'Name')).toHaveValue('note_order');
+  await expect(page.getByRole('button', { name: /Method/ })).toContainText('POST');
+  await expect(field(page, 'URL')).toHaveValue(new RegExp(`^${upstream.url}/v1/orders/`));
+  const { items } = await haft.api<{ items: { name: string }[] }>('GET', '/api/secrets');
+  const [secret] = items;
+  expect(items).toHaveLength(1);
+  const beside = page.getByRole('complementary', { name: 'What the form amounts to' });
+  await expect(beside.getByRole('listitem').filter({ hasText: secret?.name ?? '?' })).toContainText('Kept');
+  await expect(beside.getByRole('region', { name: 'The request as it is sent' })).toContainText(`secret://${secret?.name}`);
+  await expect(page.locator('body')).not.toContainText(KEY);
+
+  await page.getByRole('tab', { name: 'Try it' }).click();
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
+  const [seen] = upstream.seen;
+  expect(seen?.url).toBe('/v1/orders/42?notify=true');
+  expect(seen?.headers.authorization).toBe(`Bearer ${KEY}`);
+  expect(JSON.parse(seen?.body ?? '')).toEqual({ note: 'as agreed' });
+});
+
+test('what the server refuses stands at its field', async ({ console: page, haft }) => {
+  await page.goto(`${haft.url}/tools/new`);
+  await field(page, 'Name').fill('get weather');
+  await expect(field(page, 'Name')).toHaveAccessibleDescription(/no spaces/);
+  await field(page, 'Name').fill('get_weather');
+  await expect(field(page, 'Name')).not.toHaveAccessibleDescription(/no spaces/);
+
+  await save(page).click();
+  await expect(page.getByRole('alert')).toContainText('needs mending');
+  await expect(field(page, 'Description')).toHaveAttribute('aria-invalid', 'true');
+  await expect(field(page, 'Description')).toBeFocused();
+
+  await field(page, 'Description').fill('Gives the weather.');
+  await field(page, 'URL').fill('http://[::1/weather');
+  await expect(field(page, 'URL')).toHaveAccessibleDescription(/is not a URL/);
+  await save(page).click();
+  await expect(field(page, 'URL')).toBeFocused();
+  await field(page, 'URL').fill('http://127.0.0.1:9/weather');
+  await expect(field(page, 'URL')).not.toHaveAttribute('aria-invalid', 'true');
+
+  await field(page, 'Name').fill('datetime');
+  await save(page).click();
+  await expect(field(page, 'Name')).toHaveAccessibleDescription(/a tool named datetime exists already/);
+  await expect(field(page, 'Name')).toBeFocused();
+  await field(page, 'Name').fill('get_weather');
+  await save(page).click();
+  await expect(page.getByRole('heading', { name: 'get_weather', level: 1 })).toBeVisible();
+});
+
+test('a wrong header is shown in its tab, which says so', async ({ console: page, haft }) => {
+  await page.goto(`${haft.url}/tools/new`);
+  await field(page, 'Name').fill('get_weather');
+  await field(page, 'Description').fill('Gives the weather.');
+  await field(page, 'URL').fill('http://127.0.0.1:9/weather');
+  await page.getByRole('tab', { name: 'Headers' }).click();
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await field(page, 'Name 1').fill('Host');
+  await field(page, 'Value 1').fill('elsewhere.example');
+  await page.getByRole('tab', { name: 'Params' }).click();
+  await save(page).click();
+  const tab = page.getByRole('tab', { name: 'Headers' });
+  await expect(tab).toHaveAttribute('aria-selected', 'true');
+  await expect(tab.getByRole('img', { name: 'Something here needs mending' })).toBeVisible();
+  await expect(field(page, 'Value 1')).toBeFocused();
+  await expect(field(page, 'Value 1')).toHaveAccessibleDescription(/is set by Haft itself/);
+});
+
+test('tools are found by words and by category', async ({ console: page, haft }) => {
+  const make = (name: string, category: string, description: string) =>
+    haft.api('POST', '/api/tools', { name, category, description, type: 'http', config: { url: 'http://127.0.0.1:9/' } });
+  await make('list_orders', 'shop', 'Orders of a customer, the newest first.');
+  await make('cancel_order', 'shop', 'Cancels what was not sent yet.');
+  await make('open_ticket', 'support', 'Asks the support team.');
+  await page.goto(`${haft.url}/tools`);
+  const list = page.getByRole('region', { name: 'Tools' });
+  await expect(list.getByRole('heading', { name: 'shop 2' })).toBeVisible();
+
+  const categories = page.getByRole('navigation', { name: 'Categories' });
+  await categories.getByRole('link', { name: /^shop/ }).click();
+  await expect(list.getByRole('link')).toHaveCount(2);
+  await expect(page).toHaveURL(/category=shop/);
+  const search = page.getByRole('searchbox', { name: 'Search tools' });
+  await search.fill('newest');
+  await expect(list.getByRole('link')).toHaveCount(1);
+  await expect(list.getByRole('link', { name: /list_orders/ })).toBeVisible();
+  await search.fill('ticket');
+  await expect(page.getByRole('heading', { name: 'No tool matches' })).toBeVisible();
+  await categories.getByRole('link', { name: /^All/ }).click();
+  await expect(list.getByRole('link', { name: /open_ticket/ })).toBeVisible();
+  await search.fill('nothing has this word');
+  await page.getByRole('button', { name: 'Show all tools' }).click();
+  await expect(search).toHaveValue('');
+  await expect(list.getByRole('link', { name: /calculator/ })).toBeVisible();
+});
+
+async function makeTool(haft: Haft, upstream: Upstream): Promise<{ id: string }> {
+  return haft.api<{ id: string }>('POST', '/api/tools', {
+    name: 'get_weather', description: 'Gives the weather of a city.', type: 'http', config: { url: `${upstream.url}/weather` },
+  });
+}
+
+test('a tool is switched off, refuses, and is switched on again', async ({ console: page, haft, upstream }) => {
+  const { id } = await makeTool(haft, upstream);
+  await page.goto(`${haft.url}/tools/${id}`);
+  await page.getByText('Active', { exact: true }).click();
+  await expect(page.getByRole('switch', { name: 'Off' })).not.toBeChecked();
+  await expect(page.getByText('This tool is switched off')).toBeVisible();
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByRole('alert')).toContainText('ToolDisabled');
+  expect(upstream.seen).toHaveLength(0);
+  await page.goto(`${haft.url}/tools?q=get_weather`);
+  await expect(page.getByRole('link', { name: /get_weather.*Off/ })).toBeVisible();
+
+  await page.getByRole('link', { name: /get_weather/ }).click();
+  await page.getByText('Off', { exact: true }).click();
+  await expect(page.getByRole('switch', { name: 'Active' })).toBeChecked();
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
+  expect(upstream.seen).toHaveLength(1);
+});
+
+test('a tool is deleted after one question, and not before', async ({ console: page, haft, upstream }) => {
+  const { id } = await makeTool(haft, upstream);
+  await page.goto(`${haft.url}/tools/${id}`);
+  const ask = async () => {
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+  };
+  await ask();
+  const question = page.getByRole('dialog', { name: 'Delete get_weather?' });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await expect(question).toBeHidden();
+  await haft.api('GET', `/api/tools/${id}`);
+
+  await ask();
+  await question.getByRole('button', { name: 'Delete tool' }).click();
+  await expect(page).toHaveURL(/\/tools$/);
+  await expect(haft.api('GET', `/api/tools/${id}`)).rejects.toThrow('404');
+});
+
+test('whoever deletes a tool that an agent uses is told so in the one question', async ({ console: page, haft, upstream }) => {
+  const { id } = await makeTool(haft, upstream);
+  const agent = await haft.api<{ id: string }>('POST', '/api/agents', { name: 'travel_guide', toolIds: [id, 'datetime'] });
+  await page.goto(`${haft.url}/tools/${id}?tab=definition`);
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  const question = page.getByRole('dialog', { name: 'Delete get_weather?' });
+  await expect(question).toContainText('travel_guide');
+  await question.getByRole('button', { name: 'Delete and take it from them' }).click();
+  await expect(page).toHaveURL(/\/tools$/);
+  await expect(page.getByRole('region', { name: 'Tools' })).not.toContainText('get_weather');
+  const { toolIds } = await haft.api<{ toolIds: string[] }>('GET', `/api/agents/${agent.id}`);
+  expect(toolIds).toEqual(['datetime']);
+});

@@ -1,0 +1,77 @@
+// A tool's history: each change is a version, two of them are compared, and one goes back to any.
+import { expect, test } from './support/haft';
+
+interface Tool {
+  id: string;
+  version: number;
+  updatedAt: string;
+}
+
+test('a changed tool has two versions, their difference, and the way back', async ({ console: page, haft, upstream }) => {
+  const before = await haft.api<Tool>('POST', '/api/tools', {
+    name: 'get_weather', description: 'Gives the weather of a city.', type: 'http', config: { url: `${upstream.url}/v1/weather/{{city}}` },
+  });
+  await page.goto(`${haft.url}/tools/${before.id}?tab=versions`);
+  await expect(page.getByText('There is one version so far.')).toBeVisible();
+
+  await page.getByRole('tab', { name: 'Definition' }).click();
+  await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
+  await page.getByRole('textbox', { name: 'Description' }).fill('Gives the weather of a city, by the hour.');
+  await page.getByRole('textbox', { name: 'URL', exact: true }).fill(`${upstream.url}/v2/weather/{{city}}`);
+  await expect(page.getByText('Not saved yet')).toBeVisible();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('All changes saved')).toBeVisible();
+  await expect(page.getByText('Version 2', { exact: true })).toBeVisible();
+
+  await page.getByRole('tab', { name: 'Versions' }).click();
+  const versions = page.getByRole('list', { name: 'Versions' });
+  await expect(versions.getByRole('listitem')).toHaveCount(2);
+  await expect(versions.getByRole('button', { name: /^Version 2.*Live/ })).toHaveAttribute('aria-pressed', 'true');
+  await expect(versions.getByRole('button', { name: /^Version 2/ })).toContainText(/Changed description, config.url(?!,)/);
+  await expect(versions.getByRole('button', { name: /^Version 1/ })).not.toContainText('Live');
+  const changed = (path: string) => page.getByRole('listitem').filter({ has: page.getByText(path, { exact: true }) });
+  await expect(changed('description')).toContainText('Gives the weather of a city, by the hour.');
+  await expect(changed('config.url')).toContainText('/v1/weather/{{city}}');
+  await expect(changed('config.url')).toContainText('/v2/weather/{{city}}');
+
+  await page.getByRole('radio', { name: 'Side by side' }).click();
+  await expect(page.getByRole('textbox', { name: 'Definition: version 1 beside version 2' })).toHaveCount(2);
+
+  await versions.getByRole('button', { name: /^Version 1/ }).click();
+  await page.getByRole('button', { name: 'Roll back to this version' }).click();
+  const question = page.getByRole('dialog', { name: 'Roll back to version 1?' });
+  await expect(question).toContainText('Version 3');
+  await question.getByRole('button', { name: 'Roll back to this version' }).click();
+  await expect(question).toBeHidden();
+  await expect(versions.getByRole('listitem')).toHaveCount(3);
+  await expect(versions.getByRole('button', { name: /^Version 3.*Live.*Back to version 1/ })).toBeVisible();
+
+  const after = await haft.api<Tool>('GET', `/api/tools/${before.id}`);
+  expect(after).toEqual({ ...before, version: 3, updatedAt: after.updatedAt });
+  await page.getByRole('tab', { name: 'Try it' }).click();
+  await page.getByRole('textbox', { name: 'City' }).fill('Oslo');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
+  expect(upstream.seen[0]?.url).toBe('/v1/weather/Oslo');
+});
+
+test('what somebody else saved meanwhile is not overwritten, nor what was typed lost unasked', async ({ console: page, haft }) => {
+  const { id } = await haft.api<Tool>('POST', '/api/tools', {
+    name: 'get_weather', description: 'Gives the weather.', type: 'http', config: { url: 'http://127.0.0.1:9/weather' },
+  });
+  await page.goto(`${haft.url}/tools/${id}?tab=definition`);
+  const description = page.getByRole('textbox', { name: 'Description' });
+  await description.fill('What I typed.');
+  await haft.api('PATCH', `/api/tools/${id}`, { description: 'What they saved.' });
+  await expect(page.getByText('Somebody else changed this tool meanwhile.')).toBeVisible();
+  await expect(description).toHaveValue('What I typed.');
+
+  await page.getByRole('link', { name: 'Calls', exact: true }).click();
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await expect(description).toHaveValue('What I typed.');
+
+  await page.getByRole('button', { name: 'Load their version' }).click();
+  await expect(description).toHaveValue('What they saved.');
+  expect((await haft.api<Tool>('GET', `/api/tools/${id}`)).version).toBe(2);
+});

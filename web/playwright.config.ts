@@ -1,0 +1,30 @@
+// Tests in a real Chromium, each against a Haft of its own; those in `unit` need no browser.
+import { defineConfig } from '@playwright/test';
+
+const chromium = process.env['HAFT_CHROMIUM'] ?? '/usr/bin/chromium';
+
+export default defineConfig({
+  testDir: 'e2e',
+  // Pictures, and what takes minutes, are for when they are asked for: `HAFT_PICTURES=1`, `HAFT_LONG=1`.
+  testIgnore: [
+    ...(process.env['HAFT_PICTURES'] === undefined ? ['**/pictures.spec.ts'] : []),
+    ...(process.env['HAFT_LONG'] === undefined ? ['**/accessibility.spec.ts', '**/speed.spec.ts', '**/policy.spec.ts'] : []),
+  ],
+  workers: 2,
+  fullyParallel: true,
+  forbidOnly: process.env['CI'] !== undefined,
+  reporter: [['list']],
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  use: {
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-US',
+    colorScheme: 'light',
+    permissions: ['clipboard-read', 'clipboard-write'],
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: chromium,
+      args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update'],
+    },
+  },
+});

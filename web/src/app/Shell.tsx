@@ -1,0 +1,114 @@
+// The frame of every page: where one can go, in which space one is, and who one is.
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet } from '@tanstack/react-router';
+import { Activity, Bot, ChevronsUpDown, Hammer, Languages, LayoutDashboard, LogOut, Moon, Settings, Sun, SunMoon } from 'lucide-react';
+import { type ReactNode, Suspense } from 'react';
+
+import { api, ask, chooseSpace } from '@/api/client';
+import { useStreamState } from '@/api/live';
+import { useMe } from '@/api/me';
+import { Button, IconButton } from '@/components/Button';
+import { Menu } from '@/components/Menu';
+import { Loading } from '@/components/Page';
+import { useLanguage, useWords, words } from '@/i18n/language';
+
+import { Live } from './Live';
+import css from './Shell.module.css';
+import { chooseTheme, type Theme, useTheme } from './theme';
+
+const WORDS = words(
+  {
+    overview: 'Overview', tools: 'Tools', calls: 'Calls', agents: 'Agents', settings: 'Settings', pages: 'Pages',
+    space: 'Space', personal: 'Personal', signOut: 'Sign out', language: '中文', theme: 'Theme', system: 'As the system',
+    light: 'Light', dark: 'Dark', skip: 'Skip to content', lost: 'Connection lost. Trying again…',
+  },
+  {
+    overview: '概览', tools: '工具', calls: '调用', agents: '智能体', settings: '设置', pages: '页面',
+    space: '空间', personal: '个人', signOut: '退出登录', language: 'English', theme: '主题', system: '跟随系统',
+    light: '浅色', dark: '深色', skip: '跳到内容', lost: '连接已断开，正在重试…',
+  },
+);
+
+export function Shell() {
+  return <Live><Frame /></Live>;
+}
+
+function Frame() {
+  const t = useWords(WORDS);
+  const state = useStreamState();
+  const pages: [string, string, ReactNode][] = [
+    ['/', t.overview, <LayoutDashboard key="i" aria-hidden />],
+    ['/tools', t.tools, <Hammer key="i" aria-hidden />],
+    ['/calls', t.calls, <Activity key="i" aria-hidden />],
+    ['/agents', t.agents, <Bot key="i" aria-hidden />],
+    ['/settings', t.settings, <Settings key="i" aria-hidden />],
+  ];
+  return (
+    <div className={css.shell}>
+      <a href="#content" className={css.skip}>{t.skip}</a>
+      <aside className={css.side}>
+        <div className={css.brand}><img src="/favicon.svg" alt="" width={22} height={22} /> Haft</div>
+        <SpaceSwitch />
+        <nav aria-label={t.pages} className={css.nav}>
+          {pages.map(([to, label, icon]) => (
+            <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={css.link ?? ''}>
+              {icon}<span>{label}</span>
+            </Link>
+          ))}
+        </nav>
+        <Self />
+      </aside>
+      <main id="content" tabIndex={-1} className={css.main}>
+        {state === 'lost' && <div className={css.lost} role="status">{t.lost}</div>}
+        <Suspense fallback={<Loading />}><Outlet /></Suspense>
+      </main>
+    </div>
+  );
+}
+
+function SpaceSwitch() {
+  const t = useWords(WORDS);
+  const me = useMe();
+  const name = (space: { name: string; isPersonal: boolean }) => (space.isPersonal ? t.personal : space.name);
+  if (me.space === null) return null;
+  const go = (id: string) => {
+    chooseSpace(id);
+    // Everything that is shown belongs to the other space.
+    location.assign('/');
+  };
+  return (
+    <Menu
+      label={t.space}
+      trigger={<Button look="quiet" small icon={<ChevronsUpDown aria-hidden />}>{name(me.space)}</Button>}
+      actions={me.spaces.map((space) => ({
+        id: space.id, label: name(space), isSelected: space.id === me.space?.id, onAction: () => go(space.id),
+      }))}
+    />
+  );
+}
+
+function Self() {
+  const t = useWords(WORDS);
+  const me = useMe();
+  const queries = useQueryClient();
+  const { language, choose } = useLanguage();
+  const theme = useTheme();
+  const icons: Record<Theme, ReactNode> = { system: <SunMoon aria-hidden />, light: <Sun aria-hidden />, dark: <Moon aria-hidden /> };
+  const leave = async () => {
+    await ask(api.POST('/api/logout'));
+    chooseSpace(null);
+    queries.clear();
+    location.assign('/login');
+  };
+  const themes = (['system', 'light', 'dark'] as const).map((one) => ({
+    id: one, label: t[one], icon: icons[one], isSelected: one === theme, onAction: () => chooseTheme(one),
+  }));
+  return (
+    <div className={css.self}>
+      <span className={css.name} title={me.user.name}>{me.user.name}</span>
+      <IconButton label={t.language} onPress={() => choose(language === 'en' ? 'zh' : 'en')}><Languages aria-hidden /></IconButton>
+      <Menu label={t.theme} trigger={<IconButton label={t.theme}>{icons[theme]}</IconButton>} actions={themes} />
+      <IconButton label={t.signOut} onPress={() => void leave()}><LogOut aria-hidden /></IconButton>
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+// Every address of the console; each page is loaded when it is opened.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router';
+
+import { ApiError } from '@/api/client';
+import { meQuery } from '@/api/me';
+import { Loading } from '@/components/Page';
+
+import { NotFound } from './NotFound';
+import { queries } from './queries';
+import { Shell } from './Shell';
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  validateSearch: (search) => ({ link: text(search['link']), from: text(search['from']) }),
+  component: lazyRouteComponent(() => import('@/features/session/LoginPage'), 'LoginPage'),
+});
+
+/** All pages but the door: for who is signed in. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  beforeLoad: async ({ location }) => {
+    try {
+      await queries.query({ ...meQuery, staleTime: 'static' });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
+        throw redirect({ to: '/login', search: { link: undefined, from: location.href } });
+      }
+      throw error;
+    }
+  },
+  component: Shell,
+});
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  validateSearch: (search) => ({ window: text(search['window']) }),
+  component: lazyRouteComponent(() => import('@/features/overview/OverviewPage'), 'OverviewPage'),
+});
+
+const tools = createRoute({
+  getParentRoute: () => inside,
+  path: '/tools',
+  validateSearch: (search) => ({ q: text(search['q']), category: text(search['category']) }),
+  component: lazyRouteComponent(() => import('@/features/tools/ToolsPage'), 'ToolsPage'),
+});
+
+const newTool = createRoute({
+  getParentRoute: () => inside,
+  path: '/tools/new',
+  component: lazyRouteComponent(() => import('@/features/tools/NewToolPage'), 'NewToolPage'),
+});
+
+const importTools = createRoute({
+  getParentRoute: () => inside,
+  path: '/tools/import',
+  component: lazyRouteComponent(() => import('@/features/tools/ImportPage'), 'ImportPage'),
+});
+
+const tool = createRoute({
+  getParentRoute: () => inside,
+  path: '/tools/$id',
+  validateSearch: (search) => ({ tab: text(search['tab']) }),
+  component: lazyRouteComponent(() => import('@/features/tools/ToolPage'), 'ToolPage'),
+});
+
+const calls = createRoute({
+  getParentRoute: () => inside,
+  path: '/calls',
+  validateSearch: (search) => ({
+    tool: text(search['tool']),
+    agent: text(search['agent']),
+    status: text(search['status']),
+    kind: text(search['kind']),
+    source: text(search['source']),
+    from: text(search['from']),
+    to: text(search['to']),
+    q: text(search['q']),
+    /** The call that is open. */
+    call: text(search['call']),
+  }),
+  component: lazyRouteComponent(() => import('@/features/calls/CallsPage'), 'CallsPage'),
+});
+
+const agents = createRoute({
+  getParentRoute: () => inside,
+  path: '/agents',
+  component: lazyRouteComponent(() => import('@/features/agents/AgentsPage'), 'AgentsPage'),
+});
+
+const agent = createRoute({
+  getParentRoute: () => inside,
+  path: '/agents/$id',
+  component: lazyRouteComponent(() => import('@/features/agents/AgentPage'), 'AgentPage'),
+});
+
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings',
+  validateSearch: (search) => ({ tab: text(search['tab']) }),
+  component: lazyRouteComponent(() => import('@/features/settings/SettingsPage'), 'SettingsPage'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    login,
+    inside.addChildren([overview, newTool, importTools, tool, tools, calls, agents, agent, settings]),
+  ]),
+  defaultPreload: 'intent',
+  defaultPendingComponent: Loading,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,53 @@
+// What is pressed: `primary` for the one thing a page is for, `danger` for what cannot be taken back.
+import { LoaderCircle } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Button as AriaButton, type ButtonProps as AriaProps, Tooltip, TooltipTrigger } from 'react-aria-components';
+
+import css from './Button.module.css';
+
+export type Look = 'primary' | 'plain' | 'quiet' | 'danger';
+
+export interface ButtonProps extends Omit<AriaProps, 'className' | 'children' | 'style'> {
+  look?: Look;
+  small?: boolean;
+  icon?: ReactNode;
+  children: ReactNode;
+}
+
+/**
+ * A button that waits keeps the focus and does nothing. React Aria's own waiting announces the button by its id,
+ * which is nobody's any more when the button goes away with what it was for.
+ */
+function waiting({ isPending, ...props }: AriaProps): AriaProps {
+  if (isPending !== true) return props;
+  return { ...props, type: 'button', 'aria-disabled': 'true', onPress: () => undefined };
+}
+
+export function Button({ look = 'plain', small = false, icon, children, ...rest }: ButtonProps) {
+  return (
+    <AriaButton {...waiting(rest)} className={`${css.button} ${css[look]} ${small ? css.small : ''}`}>
+      {rest.isPending === true ? <LoaderCircle className={css.spin} aria-hidden /> : icon}
+      <span className={css.label}>{children}</span>
+    </AriaButton>
+  );
+}
+
+export interface IconButtonProps extends Omit<AriaProps, 'className' | 'children' | 'style' | 'aria-label'> {
+  /** What it does, for those who cannot see the picture; also shown when pointed at. */
+  label: string;
+  children: ReactNode;
+  look?: Look;
+}
+
+export function IconButton({ label, children, look = 'quiet', ...rest }: IconButtonProps) {
+  return (
+    <TooltipTrigger delay={400}>
+      <AriaButton {...waiting(rest)} aria-label={label} className={`${css.button} ${css.icon} ${css[look]}`}>
+        {rest.isPending === true ? <LoaderCircle className={css.spin} aria-hidden /> : children}
+      </AriaButton>
+      <Tooltip className={css.tip ?? ''} offset={6}>
+        {label}
+      </Tooltip>
+    </TooltipTrigger>
+  );
+}

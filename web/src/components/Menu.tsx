@@ -1,0 +1,36 @@
+// A button that opens a list of things to do.
+import type { ReactNode } from 'react';
+import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-components';
+
+import css from './Menu.module.css';
+
+export interface MenuAction {
+  id: string;
+  label: string;
+  icon?: ReactNode;
+  isDangerous?: boolean;
+  isSelected?: boolean;
+  onAction: () => void;
+}
+
+export function Menu({ label, trigger, actions }: { label: string; trigger: ReactNode; actions: readonly MenuAction[] }) {
+  return (
+    <MenuTrigger>
+      {trigger}
+      <Popover className={css.popover ?? ''}>
+        <AriaMenu aria-label={label} className={css.menu ?? ''}>
+          {actions.map((action) => (
+            <MenuItem
+              key={action.id} id={action.id} onAction={action.onAction} textValue={action.label}
+              className={`${css.item} ${action.isDangerous === true ? css.danger : ''}`}
+            >
+              {action.icon}
+              <span>{action.label}</span>
+              {action.isSelected === true && <span className={css.check} aria-hidden>✓</span>}
+            </MenuItem>
+          ))}
+        </AriaMenu>
+      </Popover>
+    </MenuTrigger>
+  );
+}

@@ -1,0 +1,42 @@
+// What is said on a page: an error where it happened, a hint, an empty place and what to do about it.
+import { CircleAlert, Info, TriangleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+
+import css from './Note.module.css';
+
+export function ErrorNote({ children }: { children: ReactNode }) {
+  return <div className={`${css.note} ${css.bad}`} role="alert"><CircleAlert size={16} aria-hidden />{<div>{children}</div>}</div>;
+}
+
+export function WarningNote({ children }: { children: ReactNode }) {
+  return <div className={`${css.note} ${css.warn}`}><TriangleAlert size={16} aria-hidden /><div>{children}</div></div>;
+}
+
+export function Hint({ children }: { children: ReactNode }) {
+  return <div className={css.note}><Info size={16} aria-hidden /><div>{children}</div></div>;
+}
+
+export interface EmptyProps {
+  icon: ReactNode;
+  title: string;
+  children: ReactNode;
+  /** What to do first. */
+  action?: ReactNode;
+}
+
+export function Empty({ icon, title, children, action }: EmptyProps) {
+  return (
+    <div className={css.empty}>
+      <span className={css.emptyIcon} aria-hidden>{icon}</span>
+      <h2>{title}</h2>
+      <div className={css.emptyText}>{children}</div>
+      {action}
+    </div>
+  );
+}
+
+export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'accent';
+
+export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
+  return <span className={`${css.badge} ${css[tone]}`}>{children}</span>;
+}

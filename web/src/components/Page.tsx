@@ -1,0 +1,82 @@
+// A page: its title, the one thing to do there, and cards.
+import { ArrowLeft, LoaderCircle } from 'lucide-react';
+import type { ReactNode } from 'react';
+
+import { wordsOf } from '@/api/client';
+import { useWords, words } from '@/i18n/language';
+
+import { Button } from './Button';
+import { ErrorNote } from './Note';
+import css from './Page.module.css';
+
+const WORDS = words({ loading: 'Loading…', again: 'Try again' }, { loading: '加载中…', again: '重试' });
+
+export interface PageProps {
+  title: string;
+  /** One line under the title. */
+  about?: ReactNode;
+  /** Buttons at the right of the title. */
+  actions?: ReactNode;
+  /** Where one came from. */
+  back?: ReactNode;
+  children: ReactNode;
+}
+
+export function Page({ title, about, actions, back, children }: PageProps) {
+  return (
+    <div className={css.page}>
+      <title>{`${title} · Haft`}</title>
+      {back !== undefined && <div className={css.back}><ArrowLeft size={14} aria-hidden />{back}</div>}
+      <header className={css.header}>
+        <div className={css.titles}>
+          <h1>{title}</h1>
+          {about !== undefined && <div className="quiet">{about}</div>}
+        </div>
+        {actions !== undefined && <div className={css.actions}>{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+export interface CardProps {
+  title?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  /** Without room around: for tables and lists. */
+  flush?: boolean;
+}
+
+export function Card({ title, actions, children, flush = false }: CardProps) {
+  return (
+    <section className={css.card}>
+      {title !== undefined && (
+        <header className={css.cardHeader}>
+          <h2>{title}</h2>
+          {actions}
+        </header>
+      )}
+      <div className={flush ? '' : css.cardBody}>{children}</div>
+    </section>
+  );
+}
+
+/** While something comes. */
+export function Loading() {
+  const t = useWords(WORDS);
+  return (
+    <div className={css.loading} role="status">
+      <LoaderCircle className={css.spin} aria-hidden /> {t.loading}
+    </div>
+  );
+}
+
+/** When it did not. */
+export function LoadFailed({ error, again }: { error: unknown; again: () => void }) {
+  const t = useWords(WORDS);
+  return (
+    <ErrorNote>
+      {wordsOf(error)} <Button small onPress={again}>{t.again}</Button>
+    </ErrorNote>
+  );
+}

@@ -1,0 +1,99 @@
+// The drawing itself, in a chunk of its own. It follows the theme and the room it has.
+import 'uplot/dist/uPlot.min.css';
+
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+
+import type { ChartProps, Series } from './Chart';
+import css from './Chart.module.css';
+import { coloursOf, type Colours, useColourScheme } from './colours';
+
+export interface PlotProps extends ChartProps {
+  height: number;
+  /** The place in time that is pointed at. */
+  onPoint: (index: number | undefined) => void;
+}
+
+/** A drag shorter than this is a click. */
+const SHORTEST_DRAG = 6;
+const Y_AXIS_WIDTH = 60;
+const X_AXIS_HEIGHT = 30;
+
+export default function Plot(props: PlotProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const drawn = useRef<uPlot>(null);
+  const latest = useRef(props);
+  const scheme = useColourScheme();
+  useEffect(() => {
+    latest.current = props;
+  });
+  // Another number of lines or another theme is another drawing.
+  const shape = props.series.map((one) => `${one.label} ${one.tone}`).join('|');
+  useEffect(() => {
+    const box = place.current;
+    if (box === null) return undefined;
+    const options = optionsOf(coloursOf(box), latest, box.clientWidth);
+    const plot = new uPlot(options, dataOf(latest.current), box);
+    drawn.current = plot;
+    const watch = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: latest.current.height }));
+    watch.observe(box);
+    return () => {
+      watch.disconnect();
+      plot.destroy();
+      drawn.current = null;
+    };
+  }, [scheme, shape]);
+  useEffect(() => {
+    drawn.current?.setData(dataOf({ times: props.times, series: props.series }));
+  }, [props.times, props.series]);
+  return <div ref={place} className={css.plot} style={{ height: props.height }} aria-hidden />;
+}
+
+function dataOf({ times, series }: Pick<PlotProps, 'times' | 'series'>): uPlot.AlignedData {
+  return [[...times], ...series.map((one) => [...one.values])];
+}
+
+function optionsOf(colours: Colours, latest: { readonly current: PlotProps }, width: number): uPlot.Options {
+  const { series, height } = latest.current;
+  const axis = { stroke: colours.quiet, font: colours.font, ticks: { show: false } };
+  return {
+    width,
+    height,
+    padding: [8, 20, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
+    scales: { y: { range: (_plot, _least, most) => [0, Math.max(most, latest.current.atLeast ?? 0) * 1.08 || 1] } },
+    axes: [
+      { ...axis, grid: { show: false }, size: X_AXIS_HEIGHT, space: 80, values: (_plot, splits) => splits.map((at) => latest.current.formatTime(at)) },
+      {
+        ...axis, grid: { stroke: colours.line, width: 1 }, size: Y_AXIS_WIDTH, space: 40,
+        values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
+      },
+    ],
+    series: [{}, ...series.map((one) => lineOf(one, colours))],
+    hooks: {
+      setCursor: [(plot) => latest.current.onPoint(plot.cursor.idx ?? undefined)],
+      setSelect: [(plot) => {
+        if (plot.select.width < SHORTEST_DRAG) return;
+        const from = plot.posToVal(plot.select.left, 'x');
+        const to = plot.posToVal(plot.select.left + plot.select.width, 'x');
+        plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        latest.current.onSelect?.(from, to);
+      }],
+    },
+  };
+}
+
+function lineOf(one: Series, colours: Colours): uPlot.Series {
+  const colour = colours.of[one.tone];
+  return {
+    label: one.label, stroke: colour, width: 1.5, spanGaps: false, points: { show: (plot, index) => isAlone(plot.data[index], plot) },
+    ...(one.isFilled === true ? { fill: colours.soft(colour) } : {}),
+  };
+}
+
+/** A value between two gaps is no line; so few are shown as points. */
+function isAlone(values: uPlot.AlignedData[number] | undefined, plot: uPlot): boolean {
+  const count = values === undefined ? 0 : [...values].filter((value) => value !== null).length;
+  return count > 0 && count <= Math.max(2, plot.data[0].length / 12);
+}

@@ -1,0 +1,13 @@
+// The colours of code in an editor: those of the page, so that they can be read in either theme.
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { tags } from '@lezer/highlight';
+
+const colours = HighlightStyle.define([
+  { tag: tags.propertyName, color: 'var(--accent-strong)' },
+  { tag: tags.string, color: 'var(--good)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
+  { tag: [tags.separator, tags.squareBracket, tags.brace], color: 'var(--ink-2)' },
+  { tag: tags.invalid, color: 'var(--bad)' },
+]);
+
+export const highlight = syntaxHighlighting(colours);

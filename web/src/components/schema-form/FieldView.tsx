@@ -1,0 +1,105 @@
+// One field of whatever kind its schema asks for, with its name, what it is for, its bounds, and what is wrong with it.
+import { memo, type ReactNode, useMemo } from 'react';
+
+import { useWords } from '@/i18n/language';
+
+import { BooleanInput } from './BooleanInput';
+import { ChoiceInput } from './ChoiceInput';
+import { ConstInput } from './ConstInput';
+import { useForm } from './context';
+import { errorAt } from './errors';
+import type { InputProps } from './field';
+import { JsonInput } from './JsonInput';
+import { labelOf, rawName } from './label';
+import { limitsOf } from './limits';
+import { ListInput } from './ListInput';
+import { NullToggle } from './NullToggle';
+import { NumberInput } from './NumberInput';
+import { ObjectInput } from './ObjectInput';
+import { type JsonSchema, type JsonValue, textOf } from './schema';
+import css from './SchemaForm.module.css';
+import { type Drawn, draw } from './shape';
+import { TextInput } from './TextInput';
+import { VariantsInput } from './VariantsInput';
+import { WORDS } from './words';
+
+export interface FieldViewProps {
+  schema: JsonSchema;
+  name: string;
+  path: string;
+  depth: number;
+  value: JsonValue | undefined;
+  onChange: (value: JsonValue | undefined) => void;
+  isRequired: boolean;
+  /** In place of what the schema or the name says. */
+  label?: string;
+  isLabelHidden?: boolean;
+  aside?: ReactNode;
+  /** Within another field of the same path. */
+  isInner?: boolean;
+}
+
+export const FieldView = memo(function FieldView(props: FieldViewProps) {
+  const { schema, name, path, depth, value, onChange, isRequired, isLabelHidden = false, aside, isInner = false } = props;
+  const { root, errors, isDisabled, idPrefix } = useForm();
+  const t = useWords(WORDS);
+  const drawn = useMemo(() => draw(schema, root, name, depth), [schema, root, name, depth]);
+  const label = props.label ?? labelOf(drawn.schema, name);
+  const raw = props.label === undefined ? rawName(label, name) : undefined;
+  const limits = limitsOf(drawn, t);
+  const about = textOf(drawn.schema, 'description');
+  const error = errorAt(errors, path);
+  const isNull = drawn.isNullable && value === null;
+  const hasAside = raw !== undefined || drawn.isNullable || aside !== undefined;
+  const input: InputProps = {
+    label, isLabelHidden, path, depth, isRequired, error, value: isNull ? undefined : value, onChange, schema: drawn.schema,
+    isDisabled: isDisabled || isNull,
+    description: about === undefined && limits === undefined ? null : <About text={about} limits={limits} />,
+    aside: !hasAside ? null : (
+      <span className={css.aside}>
+        {raw !== undefined && <code className={css.raw}>{raw}</code>}
+        {aside}
+        {drawn.isNullable && <NullToggle label={label} isNull={isNull} isDisabled={isDisabled} onChange={onChange} />}
+      </span>
+    ),
+  };
+  return (
+    <div className={css.field} id={isInner ? undefined : `${idPrefix}-${path}`} data-path={path} data-wrong={error === undefined ? undefined : ''}>
+      <Input drawn={drawn} input={input} />
+    </div>
+  );
+});
+
+function Input({ drawn: { shape }, input }: { drawn: Drawn; input: InputProps }) {
+  switch (shape.kind) {
+    case 'const':
+      return <ConstInput {...input} fixed={shape.value} />;
+    case 'null':
+      return <ConstInput {...input} fixed={null} />;
+    case 'choice':
+      return <ChoiceInput {...input} options={shape.options} />;
+    case 'text':
+      return <TextInput {...input} input={shape.input} isLong={shape.isLong} />;
+    case 'number':
+      return <NumberInput {...input} shape={shape} />;
+    case 'boolean':
+      return <BooleanInput {...input} />;
+    case 'object':
+      return <ObjectInput {...input} shape={shape} />;
+    case 'list':
+      return <ListInput {...input} shape={shape} />;
+    case 'variants':
+      return <VariantsInput {...input} of={shape.of} />;
+    case 'json':
+      return <JsonInput {...input} />;
+  }
+}
+
+function About({ text, limits }: { text: string | undefined; limits: string | undefined }) {
+  return (
+    <>
+      {text}
+      {limits !== undefined && <span className={text === undefined ? '' : css.apart}>{limits}</span>}
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+// One of several within the form: objects that say what they are, or values of different types.
+import { Segmented } from '@/components/Segmented';
+import { useWords } from '@/i18n/language';
+
+import type { InputProps } from './field';
+import { FieldView } from './FieldView';
+import { Group } from './Group';
+import css from './SchemaForm.module.css';
+import { useVariant, variantName } from './useVariant';
+import { VariantFields } from './VariantFields';
+import type { Variants } from './variants';
+import { WORDS } from './words';
+
+/** So many stand side by side; more are a list to choose from. */
+const MOST_BESIDE = 3;
+
+export function VariantsInput({ of, ...props }: InputProps & { of: Variants }) {
+  const isPlain = of.discriminator === null && of.variants.length <= MOST_BESIDE;
+  if (isPlain) return <PlainVariants {...props} of={of} />;
+  return <Group {...props}><VariantFields {...props} of={of} /></Group>;
+}
+
+function PlainVariants({ of, ...props }: InputProps & { of: Variants }) {
+  const { label, isLabelHidden, aside, path, depth, value, onChange, isRequired, isDisabled, schema } = props;
+  const t = useWords(WORDS);
+  const [chosen, choose] = useVariant(of, value, onChange, depth);
+  const at = chosen ?? 0;
+  const variant = of.variants[at];
+  if (variant === undefined) return null;
+  const description = [schema['description'], variant.description].find((one) => typeof one === 'string');
+  const switcher = (
+    <>
+      {aside}
+      <Segmented
+        small label={t.kindOf(label)} value={String(at)} isDisabled={isDisabled} onChange={(key) => choose(Number(key))}
+        options={of.variants.map((one, index) => ({ value: String(index), label: variantName(one, index, t) }))}
+      />
+    </>
+  );
+  return (
+    <div className={css.variant}>
+      <FieldView
+        key={at} schema={description === undefined ? variant.schema : { ...variant.schema, description }} name="" label={label}
+        isLabelHidden={isLabelHidden} path={path} depth={depth + 1} value={value} onChange={onChange} isRequired={isRequired} aside={switcher} isInner
+      />
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+// Typing over a selection. Browsers give what is typed the looks of what it replaces by an inline style,
+// which the page's policy refuses; so the editor replaces the selection itself.
+import { EditorView } from '@codemirror/view';
+
+export const typeOver = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    const { from, to, empty } = view.state.selection.main;
+    const text = event.data;
+    if (event.inputType !== 'insertText' || text === null || empty || view.composing || view.state.readOnly) return false;
+    const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+    // Those who would hear of it from the editor: a bracket is put around the selection, for one.
+    const isTaken = view.state.facet(EditorView.inputHandler).some((take) => take(view, from, to, text, insert));
+    if (!isTaken) view.dispatch(insert());
+    event.preventDefault();
+    return true;
+  },
+});

@@ -1,0 +1,78 @@
+// Everything of one agent on one page, saved at once.
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useCallback } from 'react';
+
+import { useMay } from '@/api/me';
+import { Switch } from '@/components/Field';
+import { Badge, Hint } from '@/components/Note';
+import { Page } from '@/components/Page';
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import { AgentActions } from './AgentActions';
+import css from './AgentEditor.module.css';
+import type { Agent } from './draft';
+import { Instructions } from './Instructions';
+import { LeaveGuard } from './LeaveGuard';
+import { ModelCard } from './ModelCard';
+import type { Loaded } from './queries';
+import { SaveBar } from './SaveBar';
+import { ToolsCard } from './ToolsCard';
+import { useAgentForm } from './useAgentForm';
+import { useSaveKey } from './useSaveKey';
+
+const WORDS = words(
+  {
+    fresh: 'New agent', back: 'Agents', active: 'Active', viewer: 'You may look at this agent, but not change it.',
+    changed: (version: number, ago: string) => `Version ${version}, changed ${ago}`, off: 'Off',
+    about: 'A prompt, a model and the tools it may call.', noRight: 'Making agents needs the role editor.',
+  },
+  {
+    fresh: '新建智能体', back: '智能体', active: '启用', viewer: '您可以查看此智能体，但不能修改。',
+    changed: (version: number, ago: string) => `版本 ${version}，${ago}修改`, off: '已停用',
+    about: '一段提示词、一个模型，以及它可以调用的工具。', noRight: '创建智能体需要编辑者权限。',
+  },
+);
+
+export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const mayEdit = useMay('editor');
+  const navigate = useNavigate();
+  const made = useCallback(
+    (agent: Agent) => void navigate({ to: '/agents/$id', params: { id: agent.id }, replace: true, ignoreBlocker: true }),
+    [navigate],
+  );
+  const form = useAgentForm(loaded, made);
+  const { draft, edit, faults, saved } = form;
+  useSaveKey(() => {
+    if (mayEdit && form.isChanged && !form.save.isPending) form.submit();
+  });
+  const { agent } = saved;
+  const back = <Link to="/agents">{t.back}</Link>;
+  if (agent === null && !mayEdit) return <Page title={t.fresh} about={t.about} back={back}><Hint>{t.noRight}</Hint></Page>;
+  return (
+    <>
+      <Page
+        title={agent?.name ?? t.fresh}
+        about={agent === null ? t.about : t.changed(agent.version, format.ago(agent.updatedAt))}
+        back={back}
+        actions={mayEdit ? (
+          <div className={css.actions}>
+            <Switch label={t.active} isSelected={draft.isActive} onChange={(isActive) => edit((now) => ({ ...now, isActive }))} />
+            {agent !== null && <AgentActions agent={agent} />}
+          </div>
+        ) : !draft.isActive && <Badge>{t.off}</Badge>}
+      >
+        {!mayEdit && <Hint>{t.viewer}</Hint>}
+        <div className={css.columns}>
+          <Instructions draft={draft} edit={edit} faults={faults} isNew={agent === null} />
+          <ModelCard config={draft.config} tools={draft.tools} locale={draft.locale} category={draft.category} edit={edit} faults={faults} />
+        </div>
+        <ToolsCard agentId={agent?.id ?? null} tools={draft.tools} savedTools={saved.draft.tools} edit={edit} faults={faults} />
+        {mayEdit && <SaveBar form={form} />}
+      </Page>
+      <LeaveGuard isOn={mayEdit && form.isChanged} />
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+// One argument of a tool: who says what it is, and the value where it is said beforehand.
+import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
+
+import { useMay } from '@/api/me';
+import { Badge } from '@/components/Note';
+import { useWords, words } from '@/i18n/language';
+
+import type { Argument } from './arguments';
+import css from './BindingDrawer.module.css';
+import { type Bound, decide, give, givenOf, type Mode, modeOf } from './bindings';
+import { ValueField } from './ValueField';
+
+const WORDS = words(
+  {
+    who: (name: string) => `Who decides ${name}`, model: 'Model decides', default: 'Default', fixed: 'Fixed', required: 'required',
+    text: 'text', number: 'number', integer: 'whole number', boolean: 'yes or no', choice: 'choice', json: 'JSON',
+    unknown: 'No longer an argument',
+  },
+  {
+    who: (name: string) => `由谁决定 ${name}`, model: '模型决定', default: '默认值', fixed: '固定值', required: '必填',
+    text: '文本', number: '数字', integer: '整数', boolean: '是或否', choice: '选项', json: 'JSON',
+    unknown: '已不是参数',
+  },
+);
+
+const MODES: readonly Mode[] = ['model', 'default', 'fixed'];
+
+export interface ArgumentRowProps {
+  argument: Argument;
+  bound: Bound;
+  replace: (bound: Bound) => void;
+  error: string | undefined;
+}
+
+export function ArgumentRow({ argument, bound, replace, error }: ArgumentRowProps) {
+  const t = useWords(WORDS);
+  const mayEdit = useMay('editor');
+  const given = givenOf(bound, argument.name);
+  const choose = (keys: Set<unknown>) => {
+    const mode = MODES.find((one) => keys.has(one));
+    if (mode !== undefined) replace(decide(bound, argument.name, mode, firstValue(argument)));
+  };
+  return (
+    <li className={css.argument}>
+      <div className={css.head}>
+        <div className={css.name}>
+          <code>{argument.name}</code>
+          <span className={css.kind}>{t[argument.kind]}</span>
+          {argument.isRequired && <Badge>{t.required}</Badge>}
+          {argument.isUnknown && <Badge tone="warn">{t.unknown}</Badge>}
+        </div>
+        <ToggleButtonGroup
+          aria-label={t.who(argument.name)} className={css.modes ?? ''} selectionMode="single" disallowEmptySelection isDisabled={!mayEdit}
+          selectedKeys={[modeOf(bound, argument.name)]} onSelectionChange={choose}
+        >
+          {MODES.map((mode) => <ToggleButton key={mode} id={mode} className={css.mode ?? ''}>{t[mode]}</ToggleButton>)}
+        </ToggleButtonGroup>
+      </div>
+      {argument.description !== '' && <p className={css.what}>{argument.description}</p>}
+      {given !== undefined && (
+        <ValueField
+          argument={argument} given={given} error={error} isDisabled={!mayEdit}
+          onChange={(value, draft) => replace(give(bound, argument.name, value, draft))}
+        />
+      )}
+    </li>
+  );
+}
+
+/** What a value begins with: never something that was not meant. */
+function firstValue(argument: Argument): unknown {
+  if (argument.initial !== undefined) return argument.initial;
+  switch (argument.kind) {
+    case 'text': return '';
+    case 'boolean': return false;
+    case 'choice': return argument.options[0];
+    default: return undefined;
+  }
+}

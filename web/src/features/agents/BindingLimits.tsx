@@ -1,0 +1,110 @@
+// What the agent has otherwise than the tool says: its version, its policy, its limits.
+import { useQuery } from '@tanstack/react-query';
+
+import type { Schemas } from '@/api/client';
+import { useMay } from '@/api/me';
+import { NumberField, Select } from '@/components/Field';
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import css from './BindingDrawer.module.css';
+import type { Bound, Overrides, Policy } from './bindings';
+import type { Faults } from './draft';
+import { versionsQuery } from './queries';
+
+const WORDS = words(
+  {
+    version: 'Version', live: 'The live one', liveText: 'Follows the tool.', pinned: (version: number) => `Version ${version}`,
+    held: 'waits for approval', policy: 'Policy', policyText: 'May be stricter than the tool’s, never looser.',
+    as: (own: string) => `As the tool says (${own})`, allow: 'Allow', ask: 'Ask first', block: 'Block',
+    how: 'Runs', wait: 'The agent waits', background: 'In the background', timeout: 'Timeout, ms', retries: 'Retries',
+    cache: 'Cache, seconds', byEffect: 'by effect', yes: 'in the background', no: 'the agent waits',
+  },
+  {
+    version: '版本', live: '当前版本', liveText: '跟随工具更新。', pinned: (version: number) => `版本 ${version}`,
+    held: '等待批准', policy: '策略', policyText: '可以比工具更严格，不能更宽松。',
+    as: (own: string) => `与工具一致（${own}）`, allow: '允许', ask: '先询问', block: '禁止',
+    how: '运行方式', wait: '智能体等待', background: '后台运行', timeout: '超时（毫秒）', retries: '重试次数',
+    cache: '缓存（秒）', byEffect: '视作用而定', yes: '后台运行', no: '智能体等待',
+  },
+);
+
+/** From loose to strict. */
+const POLICIES: readonly Policy[] = ['allow', 'ask', 'block'];
+const LONGEST_TIMEOUT = 600_000;
+const MOST_RETRIES = 10;
+const LONGEST_CACHE = 31_536_000;
+
+export interface BindingLimitsProps {
+  bound: Bound;
+  tool: Schemas['Tool'];
+  replace: (bound: Bound) => void;
+  faults: Faults;
+}
+
+export function BindingLimits({ bound, tool, replace, faults }: BindingLimitsProps) {
+  const t = useWords(WORDS);
+  const isDisabled = !useMay('editor');
+  const { overrides } = bound;
+  const set = (fields: Overrides) => replace({ ...bound, overrides: { ...overrides, ...fields } });
+  const number = (name: 'timeout' | 'retryCount' | 'cacheTtl') => ({
+    value: overrides[name] ?? undefined, onChange: (value: number | undefined) => set({ [name]: value ?? null }),
+    error: faults[`overrides.${name}`], step: 1, isDisabled,
+  });
+  const own = tool.policy ?? 'allow';
+  const strict = POLICIES.slice(POLICIES.indexOf(own)).concat(bound.policy ?? []);
+  return (
+    <div className={css.pair}>
+      <VersionField bound={bound} replace={replace} error={faults['pinnedVersion']} isDisabled={isDisabled} />
+      <Select
+        label={t.policy} description={t.policyText} value={bound.policy ?? 'own'} isDisabled={isDisabled} error={faults['policy']}
+        options={[
+          { value: 'own' as const, label: t.as(t[own]) },
+          ...[...new Set(strict)].map((policy) => ({ value: policy, label: t[policy] })),
+        ]}
+        onChange={(policy) => replace({ ...bound, policy: policy === 'own' ? null : policy })}
+      />
+      <Select
+        label={t.how} value={overrides.async == null ? 'own' : String(overrides.async)} isDisabled={isDisabled} error={faults['overrides.async']}
+        options={[
+          { value: 'own', label: t.as(tool.async ? t.yes : t.no) }, { value: 'false', label: t.wait }, { value: 'true', label: t.background },
+        ]}
+        onChange={(next) => set({ async: next === 'own' ? null : next === 'true' })}
+      />
+      <NumberField label={t.timeout} minimum={1} maximum={LONGEST_TIMEOUT} placeholder={t.as(String(tool.timeout))} {...number('timeout')} />
+      <NumberField
+        label={t.retries} minimum={0} maximum={MOST_RETRIES} {...number('retryCount')}
+        placeholder={t.as(tool.retryCount === null ? t.byEffect : String(tool.retryCount))}
+      />
+      <NumberField label={t.cache} minimum={0} maximum={LONGEST_CACHE} placeholder={t.as(String(tool.cacheTtl))} {...number('cacheTtl')} />
+    </div>
+  );
+}
+
+interface VersionFieldProps extends Pick<BindingLimitsProps, 'bound' | 'replace'> {
+  error: string | undefined;
+  isDisabled: boolean;
+}
+
+const LIVE = 'live';
+
+function VersionField({ bound, replace, error, isDisabled }: VersionFieldProps) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const versions = useQuery(versionsQuery(bound.toolId));
+  const options = [
+    { value: LIVE, label: t.live, description: t.liveText },
+    ...(versions.data ?? []).map(({ version, createdAt, note, state }) => ({
+      value: String(version), label: t.pinned(version),
+      description: [format.time(createdAt), state === 'held' ? t.held : '', note].filter((part) => part !== '').join(' · '),
+    })),
+  ];
+  const value = bound.pinnedVersion === null ? LIVE : String(bound.pinnedVersion);
+  if (!options.some((option) => option.value === value)) options.push({ value, label: t.pinned(Number(value)), description: '' });
+  return (
+    <Select
+      label={t.version} value={value} options={options} isDisabled={isDisabled} error={error}
+      onChange={(next) => replace({ ...bound, pinnedVersion: next === LIVE ? null : Number(next) })}
+    />
+  );
+}

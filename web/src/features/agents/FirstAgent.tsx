@@ -1,0 +1,62 @@
+// Where there is no agent yet: what one is, and one that works without any network.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Plus, Sparkles } from 'lucide-react';
+import type { ReactNode } from 'react';
+
+import { api, ask, wordsOf } from '@/api/client';
+import { useMay } from '@/api/me';
+import { Button } from '@/components/Button';
+import { Empty, ErrorNote } from '@/components/Note';
+import { useWords, words } from '@/i18n/language';
+
+import css from './AgentsPage.module.css';
+
+const WORDS = words(
+  {
+    title: 'No agents yet',
+    text: 'An agent is a prompt, a model and the tools that model may call. Haft shows it only those tools, with the values you fixed, and logs each call.',
+    example: 'Make an example agent', blank: 'Start empty',
+    name: 'assistant', description: 'Counts, dates and edits text exactly instead of guessing.',
+    prompt: 'You are a careful assistant.\n\nUse the tools for anything that must be exact: arithmetic, dates and times, and operations on text. Say briefly how you got a result. When something is unclear, ask first.',
+    viewer: 'Somebody who may edit this space can make one.',
+  },
+  {
+    title: '还没有智能体',
+    text: '智能体由一段提示词、一个模型和该模型可以调用的工具组成。Haft 只向它展示这些工具，带上您固定的参数，并记录每次调用。',
+    example: '创建示例智能体', blank: '从空白开始',
+    name: '助手', description: '精确地计算、处理日期和文本，而不是靠猜。',
+    prompt: '你是一名严谨的助手。\n\n凡是需要精确的事情，例如算术、日期时间和文本处理，都使用工具完成。简要说明结果是如何得到的。遇到不清楚的地方，先提问。',
+    viewer: '拥有此空间编辑权限的人可以创建。',
+  },
+);
+
+const OFFLINE_TOOLS = ['calculator', 'datetime', 'string'];
+
+export function FirstAgent({ icon, create }: { icon: ReactNode; create: () => void }) {
+  const t = useWords(WORDS);
+  const mayEdit = useMay('editor');
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const make = useMutation({
+    mutationFn: () => ask(api.POST('/api/agents', {
+      body: { name: t.name, description: t.description, systemPrompt: t.prompt, isActive: true, toolIds: OFFLINE_TOOLS },
+    })),
+    onSuccess: async (agent) => {
+      void queries.invalidateQueries({ queryKey: ['agents'] });
+      await navigate({ to: '/agents/$id', params: { id: agent.id } });
+    },
+  });
+  const actions = (
+    <>
+      <div className={css.first}>
+        <Button look="primary" icon={<Sparkles aria-hidden />} isPending={make.isPending} onPress={() => make.mutate()}>{t.example}</Button>
+        <Button icon={<Plus aria-hidden />} onPress={create}>{t.blank}</Button>
+      </div>
+      {make.error !== null && <ErrorNote>{wordsOf(make.error)}</ErrorNote>}
+    </>
+  );
+  return (
+    <Empty icon={icon} title={t.title} action={mayEdit ? actions : <p className="quiet">{t.viewer}</p>}>{t.text}</Empty>
+  );
+}

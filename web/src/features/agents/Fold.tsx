@@ -1,0 +1,31 @@
+// What is folded away until somebody wants it.
+import { ChevronRight } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components';
+
+import css from './Fold.module.css';
+
+export interface FoldProps {
+  title: string;
+  /** Beside the title, quietly. */
+  note?: ReactNode;
+  children: ReactNode;
+  isOpenAtFirst?: boolean;
+}
+
+export function Fold({ title, note, children, isOpenAtFirst = false }: FoldProps) {
+  const [isOpen, setIsOpen] = useState(isOpenAtFirst);
+  return (
+    <Disclosure className={css.fold ?? ''} isExpanded={isOpen} onExpandedChange={setIsOpen}>
+      <Heading level={3} className={css.heading ?? ''}>
+        <Button slot="trigger" className={css.trigger ?? ''}>
+          <ChevronRight size={15} aria-hidden className={css.arrow} />
+          {title}
+          {note !== undefined && <span className={css.note}>{note}</span>}
+        </Button>
+      </Heading>
+      {/* What is folded away is not asked for either. */}
+      <DisclosurePanel>{isOpen && <div className={css.body}>{children}</div>}</DisclosurePanel>
+    </Disclosure>
+  );
+}

@@ -1,0 +1,52 @@
+// The name of a model: one of those the provider lists, or any other.
+import { ChevronDown } from 'lucide-react';
+import { Button, ComboBox, FieldError, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components';
+
+import { TextField } from '@/components/Field';
+import { useWords, words } from '@/i18n/language';
+
+import css from './ModelField.module.css';
+
+const WORDS = words(
+  { model: 'Model', text: 'The provider’s first when empty.', show: 'Show models' },
+  { model: '模型', text: '留空则使用模型服务的第一个模型。', show: '显示模型' },
+);
+
+export interface ModelFieldProps {
+  models: readonly string[];
+  value: string;
+  onChange: (model: string) => void;
+  isDisabled: boolean;
+  error: string | undefined;
+}
+
+export function ModelField({ models, value, onChange, isDisabled, error }: ModelFieldProps) {
+  const t = useWords(WORDS);
+  if (models.length === 0) {
+    return (
+      <TextField
+        label={t.model} description={t.text} value={value} onChange={onChange} isDisabled={isDisabled} error={error}
+        placeholder="gpt-5-mini" isMono autoComplete="off"
+      />
+    );
+  }
+  return (
+    <ComboBox
+      className={css.field ?? ''} allowsCustomValue inputValue={value} onInputChange={onChange} isDisabled={isDisabled}
+      isInvalid={error !== undefined} validationBehavior="aria" defaultItems={models.map((id) => ({ id }))} menuTrigger="focus"
+    >
+      <Label className={css.label ?? ''}>{t.model}</Label>
+      <div className={css.box}>
+        <Input className={css.input ?? ''} placeholder={models[0]} spellCheck={false} />
+        <Button className={css.open ?? ''} aria-label={t.show}><ChevronDown size={15} aria-hidden /></Button>
+      </div>
+      <Text slot="description" className={css.description ?? ''}>{t.text}</Text>
+      {error !== undefined && <FieldError className={css.error ?? ''}>{error}</FieldError>}
+      <Popover className={css.popover ?? ''}>
+        <ListBox className={css.list ?? ''}>
+          {({ id }: { id: string }) => <ListBoxItem id={id} textValue={id} className={css.option ?? ''}>{id}</ListBoxItem>}
+        </ListBox>
+      </Popover>
+    </ComboBox>
+  );
+}

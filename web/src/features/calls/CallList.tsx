@@ -1,0 +1,128 @@
+// The list itself: only what can be seen is drawn, and more is fetched on the way down.
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type MouseEvent, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import css from './CallList.module.css';
+import { CallRow, pressedCall, rowId } from './CallRow';
+import type { Row } from './filters';
+import { useAgentName, usePersonName } from './names';
+
+const WORDS = words(
+  { calls: 'Calls', time: 'Time', status: 'Status', tool: 'Tool', duration: 'Duration', who: 'By', source: 'Source' },
+  { calls: '调用', time: '时间', status: '状态', tool: '工具', duration: '耗时', who: '调用者', source: '来源' },
+);
+
+const ROW_HEIGHT = 42;
+/** So many rows before the end more are fetched. */
+const EARLY = 30;
+
+export interface CallListProps {
+  rows: readonly Row[];
+  /** The address of the list, to which a call is added. */
+  base: string;
+  onOpen: (id: string) => void;
+  openId: string | undefined;
+  currentId: string | undefined;
+  /** Where the rows are, for whoever asks how far one has scrolled. */
+  place: RefObject<HTMLDivElement | null>;
+  /** Called when what is at the end comes near. */
+  onNearEnd: () => void;
+  /** A row to go to; another object each time. */
+  goal: { id: string } | undefined;
+}
+
+export function CallList({ rows, base, onOpen, openId, currentId, place, onNearEnd, goal }: CallListProps) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const agentName = useAgentName();
+  const personName = usePersonName();
+  const margin = useTop(place);
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => ROW_HEIGHT,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 12,
+    scrollMargin: margin,
+  });
+  const items = virtual.getVirtualItems();
+  const longest = useMemo(() => roundUp(rows), [rows]);
+
+  const isNearEnd = (items.at(-1)?.index ?? 0) >= rows.length - EARLY;
+  useEffect(() => {
+    if (isNearEnd) onNearEnd();
+  }, [isNearEnd, rows, onNearEnd]);
+
+  const latest = useRef({ rows, virtual });
+  useEffect(() => {
+    latest.current = { rows, virtual };
+  });
+  useEffect(() => {
+    const index = goal === undefined ? -1 : latest.current.rows.findIndex((row) => row.id === goal.id);
+    if (goal === undefined || index < 0) return;
+    latest.current.virtual.scrollToIndex(index, { align: 'auto' });
+    // Once it is drawn.
+    requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById(rowId(goal.id))?.focus({ preventScroll: true })));
+  }, [goal]);
+
+  // One listener for all rows: hundreds of them come and go.
+  const open = (event: MouseEvent) => {
+    const id = pressedCall(event);
+    if (id === undefined) return;
+    event.preventDefault();
+    onOpen(id);
+  };
+  const isKnown = currentId !== undefined && rows.some((row) => row.id === currentId);
+  return (
+    <div role="table" aria-label={t.calls} aria-rowcount={-1} tabIndex={-1} className={css.table}>
+      <div role="rowgroup" className={css.head}>
+        <div role="row" className={css.row}>
+          <span role="columnheader" className={css.time}>{t.time}</span>
+          <span role="columnheader" className={css.status}>{t.status}</span>
+          <span role="columnheader">{t.tool}</span>
+          <span role="columnheader" className={css.duration}>{t.duration}</span>
+          <span role="columnheader">{t.who}</span>
+          <span role="columnheader">{t.source}</span>
+        </div>
+      </div>
+      <div ref={place} role="rowgroup" className={css.body} onClick={open} style={{ height: virtual.getTotalSize() }}>
+        {items.map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={item.key} data-index={item.index} ref={virtual.measureElement} role="presentation" className={css.place}
+              style={{ transform: `translateY(${item.start - margin}px)` }}
+            >
+              <CallRow
+                row={row} base={base} longest={longest} format={format} agentName={agentName} personName={personName} isOpen={row.id === openId}
+                isCurrent={isKnown ? row.id === currentId : item.index === 0}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** How far down the page the rows begin; what is above them comes and goes. */
+function useTop(place: RefObject<HTMLDivElement | null>): number {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(() => {
+      if (place.current !== null) setTop(Math.round(place.current.getBoundingClientRect().top + window.scrollY));
+    });
+    watch.observe(document.body);
+    return () => watch.disconnect();
+  }, [place]);
+  return top;
+}
+
+/** The longest, up to a power of two: seldom another number, so that rows need not be drawn again for it. */
+function roundUp(rows: readonly Row[]): number {
+  const longest = rows.reduce((most, row) => Math.max(most, row.duration), 1);
+  return 2 ** Math.ceil(Math.log2(longest));
+}

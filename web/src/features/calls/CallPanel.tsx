@@ -1,0 +1,117 @@
+// Everything known about one call, beside the list.
+import { useQuery } from '@tanstack/react-query';
+import { ChevronDown, ChevronUp } from 'lucide-react';
+
+import { api, ApiError, ask, type Schemas } from '@/api/client';
+import { IconButton } from '@/components/Button';
+import { Dialog } from '@/components/Dialog';
+import { Badge, Hint, WarningNote } from '@/components/Note';
+import { Loading, LoadFailed } from '@/components/Page';
+import { useFormat } from '@/i18n/format';
+import { useKinds } from '@/i18n/kinds';
+import { useWords, words } from '@/i18n/language';
+
+import { CallFacts } from './CallFacts';
+import css from './CallPanel.module.css';
+import { CallActions } from './CallActions';
+import { StatusMark } from './StatusMark';
+import { Value } from './Value';
+
+const WORDS = words(
+  {
+    call: 'Call', newer: 'Newer call (k)', older: 'Older call (j)', args: 'Arguments', result: 'Result', details: 'Details of the error',
+    argsCut: 'Too long to be kept whole: this is the beginning.', resultCut: 'The result was longer than 16 KB: this is the beginning.',
+    noResult: 'There is no result.', warnings: 'The result differs from its schema', cached: 'Cached', facts: 'About this call',
+    attempts: (count: string) => `${count} attempts`,
+  },
+  {
+    call: '调用', newer: '较新的调用 (k)', older: '较早的调用 (j)', args: '参数', result: '结果', details: '错误详情',
+    argsCut: '内容过长，没有完整保存：这是开头部分。', resultCut: '结果超过 16 KB：这是开头部分。',
+    noResult: '没有结果。', warnings: '结果与其结构定义不符', cached: '缓存', facts: '关于此次调用',
+    attempts: (count: string) => `尝试 ${count} 次`,
+  },
+);
+
+/** A row is written a moment after the answer, so a call that was just made may not be there yet. */
+const TRIES_FOR_NEW = 4;
+
+export interface CallPanelProps {
+  id: string | undefined;
+  onClose: () => void;
+  onMove: (by: number) => void;
+}
+
+export function CallPanel({ id, onClose, onMove }: CallPanelProps) {
+  const t = useWords(WORDS);
+  const call = useQuery({
+    queryKey: ['calls', 'one', id],
+    queryFn: () => ask(api.GET('/api/tool-calls/{id}', { params: { path: { id: id ?? '' } } })),
+    enabled: id !== undefined,
+    staleTime: 'static',
+    retry: (tries, error) => tries < TRIES_FOR_NEW && (!(error instanceof ApiError) || error.status === 404 || error.status >= 500),
+    retryDelay: 300,
+  });
+  return (
+    <Dialog side title={call.data?.toolName ?? t.call} isOpen={id !== undefined} onClose={onClose}>
+      {call.isPending && <Loading />}
+      {call.error !== null && <LoadFailed error={call.error} again={() => void call.refetch()} />}
+      {call.data !== undefined && <Content key={call.data.id} call={call.data} onMove={onMove} />}
+    </Dialog>
+  );
+}
+
+function Content({ call, onMove }: { call: Schemas['ToolCall']; onMove: (by: number) => void }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  return (
+    <>
+      <div className={css.summary}>
+        <StatusMark status={call.status} />
+        <strong>{format.duration(call.duration)}</strong>
+        {call.attempts > 1 && <Badge tone="warn">{t.attempts(format.count(call.attempts))}</Badge>}
+        {call.cached && <Badge tone="accent">{t.cached}</Badge>}
+        <time dateTime={call.startedAt} className="quiet">{format.time(call.startedAt)}</time>
+        <span className={css.moves}>
+          <IconButton label={t.newer} onPress={() => onMove(-1)}><ChevronUp aria-hidden /></IconButton>
+          <IconButton label={t.older} onPress={() => onMove(1)}><ChevronDown aria-hidden /></IconButton>
+        </span>
+      </div>
+      {call.error !== null && <Failure error={call.error} />}
+      <CallActions call={call} />
+      <section className={css.part}>
+        <h3>{t.args}</h3>
+        {call.argumentsCut && <Hint>{t.argsCut}</Hint>}
+        <Value value={call.arguments} label={t.args} />
+      </section>
+      {call.status === 'success' && (
+        <section className={css.part}>
+          <h3>{t.result}</h3>
+          {call.resultCut && <Hint>{t.resultCut}</Hint>}
+          <Value value={call.result} label={t.result} />
+        </section>
+      )}
+      {call.warnings.length > 0 && (
+        <WarningNote>
+          {t.warnings}
+          <ul>{call.warnings.map(({ path, message }) => <li key={`${path} ${message}`}><code>{path}</code> {message}</li>)}</ul>
+        </WarningNote>
+      )}
+      <section className={css.part}>
+        <h3>{t.facts}</h3>
+        <CallFacts call={call} />
+      </section>
+    </>
+  );
+}
+
+function Failure({ error }: { error: Schemas['ToolCallError'] }) {
+  const t = useWords(WORDS);
+  const kinds = useKinds();
+  return (
+    <div className={css.failure}>
+      <strong className={css.kind}>{kinds[error.kind]}</strong>
+      <p className={css.message}>{error.message}</p>
+      {Object.keys(error.details).length > 0 && <Value value={error.details} label={t.details} />}
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+// Who made a call: names of agents and of people instead of their ids.
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+
+import { api, ask } from '@/api/client';
+import { useMe } from '@/api/me';
+
+const MOST = 200;
+
+export const agentNames = queryOptions({
+  queryKey: ['agents', 'names'],
+  queryFn: async () => (await ask(api.GET('/api/agents', { params: { query: { limit: MOST } } }))).items.map(({ id, name }) => ({ id, name })),
+});
+
+export type NameOf = (id: string | null) => string | undefined;
+
+export function useAgentName(): NameOf {
+  const { data } = useQuery(agentNames);
+  return useNames(data);
+}
+
+export function usePersonName(): NameOf {
+  const me = useMe();
+  const space = me.space?.id;
+  const { data } = useQuery({
+    queryKey: ['members', 'names', space],
+    enabled: space !== undefined,
+    queryFn: async () => {
+      const path = { id: space ?? '' };
+      const { items } = await ask(api.GET('/api/spaces/{id}/members', { params: { path, query: { limit: MOST } } }));
+      return items.map(({ userId, name }) => ({ id: userId, name }));
+    },
+  });
+  return useNames(data, me.user);
+}
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+function useNames(list: readonly Named[] | undefined, also?: Named): NameOf {
+  return useMemo(() => {
+    const names = new Map([...(list ?? []), ...(also === undefined ? [] : [also])].map(({ id, name }) => [id, name]));
+    return (id) => (id === null ? undefined : names.get(id));
+  }, [list, also]);
+}
+
+/** The end of an id, enough to tell one from the other. */
+export function short(id: string): string {
+  return `…${id.slice(-6)}`;
+}

@@ -1,0 +1,115 @@
+// How the space is doing: how much is called, how much of it fails, how long it takes, and where to look.
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
+
+import { api, ask, type Schemas } from '@/api/client';
+import { useEndedCalls } from '@/api/live';
+import { Loading, LoadFailed, Page } from '@/components/Page';
+import { useWords, words } from '@/i18n/language';
+
+import { Charts } from './Charts';
+import { Errors } from './Errors';
+import { FiringAlerts } from './FiringAlerts';
+import { Numbers } from './Numbers';
+import { OpenCircuits } from './OpenCircuits';
+import css from './OverviewPage.module.css';
+import { Start } from './Start';
+import { TopTools } from './TopTools';
+import { useLongWindows, useShortWindows, type Window, windowOf, WINDOWS } from './windows';
+
+const WORDS = words(
+  { title: 'Overview', window: 'Time shown', quiet: 'No calls in this time.' },
+  { title: '概览', window: '时间范围', quiet: '这段时间没有调用。' },
+);
+
+/** So often numbers are asked for again while calls happen. */
+const FOLLOW_PAUSE = 4000;
+/** Time goes on without calls too. */
+const QUIET_PAUSE = 60_000;
+/** So long after it ended a call is counted at the latest. */
+const UNTIL_COUNTED = 2000;
+
+const route = getRouteApi('/inside/');
+
+export function OverviewPage() {
+  const t = useWords(WORDS);
+  const long = useLongWindows();
+  const window = windowOf(route.useSearch().window);
+  const queries = useQueryClient();
+  const stats = useQuery({
+    queryKey: ['stats', window],
+    queryFn: () => ask(api.GET('/api/stats', { params: { query: { window } } })),
+    placeholderData: keepPreviousData,
+    refetchInterval: QUIET_PAUSE,
+    // Calls that were made while another page was open were not heard here.
+    staleTime: 0,
+  });
+  useEndedCalls(() => Promise.all([
+    queries.invalidateQueries({ queryKey: ['stats'] }),
+    queries.invalidateQueries({ queryKey: ['calls', 'last errors'] }),
+    queries.invalidateQueries({ queryKey: ['calls', 'any'] }),
+  ]), FOLLOW_PAUSE);
+  useSecondLook();
+  const isNew = useIsNew(stats.data);
+  if (isNew === true) return <Start />;
+  return (
+    <Page title={t.title} about={long[window]} actions={<WindowSwitch window={window} />}>
+      {stats.error !== null && <LoadFailed error={stats.error} again={() => void stats.refetch()} />}
+      {(stats.isPending || isNew === undefined) && stats.error === null && <Loading />}
+      {stats.data !== undefined && isNew === false && (
+        <>
+          <FiringAlerts />
+          <OpenCircuits origins={stats.data.openCircuits} />
+          <Numbers stats={stats.data} window={window} />
+          {stats.data.totals.calls === 0 && <p className="quiet" role="status">{t.quiet}</p>}
+          <Charts stats={stats.data} />
+          <TopTools stats={stats.data} window={window} />
+          <Errors stats={stats.data} window={window} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** Calls from just before the page was opened are counted soon, and were not heard here. */
+function useSecondLook(): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const timer = setTimeout(() => void queries.invalidateQueries({ queryKey: ['stats'] }), UNTIL_COUNTED);
+    return () => clearTimeout(timer);
+  }, [queries]);
+}
+
+/** Whether there never was a call; undefined while that is not known. */
+function useIsNew(stats: Schemas['Stats'] | undefined): boolean | undefined {
+  const isQuiet = stats?.totals.calls === 0;
+  const any = useQuery({
+    queryKey: ['calls', 'any'],
+    queryFn: () => ask(api.GET('/api/tool-calls', { params: { query: { limit: 1 } } })),
+    enabled: isQuiet,
+    staleTime: 0,
+  });
+  if (stats === undefined) return undefined;
+  if (!isQuiet || any.isError) return false;
+  return any.data === undefined ? undefined : any.data.items.length === 0 && any.data.nextCursor === null;
+}
+
+function WindowSwitch({ window }: { window: Window }) {
+  const t = useWords(WORDS);
+  const short = useShortWindows();
+  const long = useLongWindows();
+  const navigate = route.useNavigate();
+  return (
+    <ToggleButtonGroup
+      aria-label={t.window} className={css.windows ?? ''} disallowEmptySelection selectedKeys={[window]}
+      onSelectionChange={(keys) => {
+        const [next] = keys;
+        void navigate({ search: { window: typeof next === 'string' ? next : undefined }, replace: true, resetScroll: false });
+      }}
+    >
+      {WINDOWS.map((one) => <ToggleButton key={one} id={one} aria-label={long[one]} className={css.window ?? ''}>{short[one]}</ToggleButton>)}
+    </ToggleButtonGroup>
+  );
+}

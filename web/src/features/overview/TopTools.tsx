@@ -1,0 +1,54 @@
+// Which tools to look at: the busiest, those that fail, those that are slow.
+import { Link } from '@tanstack/react-router';
+
+import type { Schemas } from '@/api/client';
+import { Card } from '@/components/Page';
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import { Bars } from './Bars';
+import css from './OverviewPage.module.css';
+import { ALL_CALLS, type Window } from './windows';
+
+const WORDS = words(
+  {
+    busiest: 'Busiest tools', failing: 'Most failing tools', slowest: 'Slowest tools', unknown: 'No such tool', noCalls: 'No calls in this time.',
+    noFailures: 'No call failed.', failed: (count: string, share: string) => `${count} · ${share}`, more: (count: string) => `${count} more tools were called`, all: 'All tools',
+  },
+  {
+    busiest: '最常用的工具', failing: '失败最多的工具', slowest: '最慢的工具', unknown: '不存在的工具', noCalls: '这段时间没有调用。',
+    noFailures: '没有失败的调用。', failed: (count: string, share: string) => `${count} · ${share}`, more: (count: string) => `另有 ${count} 个工具被调用`, all: '全部工具',
+  },
+);
+
+type ToolStats = Schemas['ToolStats'];
+const SHOWN = 6;
+
+export function TopTools({ stats, window }: { stats: Schemas['Stats']; window: Window }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const top = (size: (tool: ToolStats) => number, text: (tool: ToolStats) => string, search: { status?: string }) => (
+    stats.tools.filter((tool) => size(tool) > 0).sort((a, b) => size(b) - size(a)).slice(0, SHOWN).map((tool) => ({
+      id: tool.toolName ?? '', name: tool.toolName ?? t.unknown, size: size(tool), text: text(tool),
+      // Names that no tool had are many; they have their kind in common.
+      search: { ...ALL_CALLS, from: window, ...search, ...(tool.toolName === null ? { kind: 'NotFound' } : { tool: tool.toolName }) },
+    }))
+  );
+  return (
+    <div className={css.thirds}>
+      <Card title={t.busiest}>
+        <Bars bars={top((tool) => tool.calls, (tool) => format.count(tool.calls), {})} empty={t.noCalls} />
+        {stats.moreTools > 0 && <p className="quiet small">{t.more(format.count(stats.moreTools))} · <Link to="/tools" search={{ q: undefined, category: undefined }}>{t.all}</Link></p>}
+      </Card>
+      <Card title={t.failing}>
+        <Bars
+          tone="bad" empty={t.noFailures}
+          bars={top((tool) => tool.errors, (tool) => t.failed(format.count(tool.errors), format.percent(tool.errorRate)), { status: 'failed' })}
+        />
+      </Card>
+      <Card title={t.slowest}>
+        <Bars tone="warn" bars={top((tool) => tool.p95 ?? 0, (tool) => format.duration(tool.p95 ?? 0), {})} empty={t.noCalls} />
+      </Card>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+// What the statistics say, as charts draw it.
+import type { Schemas } from '@/api/client';
+
+type Stats = Schemas['Stats'];
+
+export interface Lines {
+  times: number[];
+  perMinute: (number | null)[];
+  failedPerMinute: (number | null)[];
+  errorRate: (number | null)[];
+  p50: (number | null)[];
+  p95: (number | null)[];
+  p99: (number | null)[];
+}
+
+/** A step that has hardly begun says nothing of its rate yet. */
+const ENOUGH = 0.25;
+
+export function linesOf(stats: Stats): Lines {
+  const end = Date.parse(stats.to);
+  const lines: Lines = { times: [], perMinute: [], failedPerMinute: [], errorRate: [], p50: [], p95: [], p99: [] };
+  for (const step of stats.series) {
+    const begin = Date.parse(step.at);
+    // The last one is not over yet.
+    const seconds = Math.min(stats.step, (end - begin) / 1000);
+    if (seconds < stats.step * ENOUGH) continue;
+    const minutes = seconds / 60;
+    lines.times.push(begin / 1000);
+    lines.perMinute.push(step.calls / minutes);
+    lines.failedPerMinute.push(step.errors / minutes);
+    lines.errorRate.push(step.calls === 0 ? null : step.errorRate);
+    lines.p50.push(step.p50);
+    lines.p95.push(step.p95);
+    lines.p99.push(step.p99);
+  }
+  return lines;
+}
+
+export interface Peak {
+  value: number;
+  /** In seconds since 1970. */
+  at: number;
+}
+
+/** The highest value and when it was. */
+export function peakOf(times: readonly number[], values: readonly (number | null)[]): Peak | undefined {
+  let peak: Peak | undefined;
+  values.forEach((value, index) => {
+    const at = times[index];
+    if (value !== null && at !== undefined && (peak === undefined || value > peak.value)) peak = { value, at };
+  });
+  return peak;
+}

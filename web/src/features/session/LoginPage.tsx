@@ -1,0 +1,121 @@
+// The door: by name and password, by a token, or by the one-time link that the server printed.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { type SyntheticEvent, useEffect, useRef, useState } from 'react';
+
+import { api, ask, wordsOf } from '@/api/client';
+import { meQuery } from '@/api/me';
+import { Button } from '@/components/Button';
+import { TextField } from '@/components/Field';
+import { ErrorNote } from '@/components/Note';
+import { Loading } from '@/components/Page';
+import { Tabs } from '@/components/Tabs';
+import { useLanguage, useWords, words } from '@/i18n/language';
+
+import css from './LoginPage.module.css';
+
+const WORDS = words(
+  {
+    title: 'Sign in', about: 'The handle by which agents hold their tools.', name: 'Name', password: 'Password', token: 'Token',
+    how: 'How to sign in', withPassword: 'Password', withToken: 'Token', enter: 'Sign in', other: '中文',
+    lost: 'Lost the way in? Stop the server and run', tokenHint: 'One that may do everything its user may.',
+  },
+  {
+    title: '登录', about: '智能体握住工具的那个把手。', name: '用户名', password: '密码', token: '令牌',
+    how: '登录方式', withPassword: '密码', withToken: '令牌', enter: '登录', other: 'English',
+    lost: '无法登录？请停止服务并运行', tokenHint: '需要拥有用户全部权限的令牌。',
+  },
+);
+
+type Given = { name: string; password: string } | { token: string } | { link: string };
+
+const route = getRouteApi('/login');
+
+export function LoginPage() {
+  const t = useWords(WORDS);
+  const { language, choose } = useLanguage();
+  const { link, from } = route.useSearch();
+  const router = useRouter();
+  const queries = useQueryClient();
+  const enter = useMutation({
+    mutationFn: (given: Given) => ask(api.POST('/api/login', { body: given })),
+    onSuccess: (me) => {
+      queries.clear();
+      queries.setQueryData(meQuery.queryKey, me);
+      // Only within this console.
+      router.history.replace(from?.startsWith('/') === true && !from.startsWith('//') ? from : '/');
+    },
+  });
+  useLink(link, enter.mutate);
+  if (link !== undefined && enter.error === null) return <Loading />;
+  return (
+    <main className={css.page}>
+      <title>{`${t.title} · Haft`}</title>
+      <div className={css.card}>
+        <header className={css.header}>
+          <img src="/favicon.svg" alt="" width={40} height={40} />
+          <h1>{t.title}</h1>
+          <p className="quiet">{t.about}</p>
+        </header>
+        {enter.error !== null && <ErrorNote>{wordsOf(enter.error)}</ErrorNote>}
+        <Tabs
+          label={t.how}
+          tabs={[
+            { id: 'password', label: t.withPassword, content: <ByPassword isPending={enter.isPending} enter={enter.mutate} /> },
+            { id: 'token', label: t.withToken, content: <ByToken isPending={enter.isPending} enter={enter.mutate} /> },
+          ]}
+        />
+        <p className="quiet small">{t.lost} <code>haft admin reset</code></p>
+        <Button look="quiet" small onPress={() => choose(language === 'en' ? 'zh' : 'en')}>{t.other}</Button>
+      </div>
+    </main>
+  );
+}
+
+/** Takes a link once, and out of the address first, so that no history keeps it. */
+function useLink(link: string | undefined, enter: (given: Given) => void): void {
+  const isTaken = useRef(false);
+  useEffect(() => {
+    if (link === undefined || isTaken.current) return;
+    isTaken.current = true;
+    history.replaceState(history.state, '', '/login');
+    enter({ link });
+  }, [link, enter]);
+}
+
+interface WayProps {
+  isPending: boolean;
+  enter: (given: Given) => void;
+}
+
+function ByPassword({ isPending, enter }: WayProps) {
+  const t = useWords(WORDS);
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    enter({ name, password });
+  };
+  return (
+    <form onSubmit={submit} className={css.form}>
+      <TextField label={t.name} value={name} onChange={setName} autoComplete="username" isRequired />
+      <TextField label={t.password} value={password} onChange={setPassword} type="password" autoComplete="current-password" isRequired />
+      <Button type="submit" look="primary" isPending={isPending}>{t.enter}</Button>
+    </form>
+  );
+}
+
+function ByToken({ isPending, enter }: WayProps) {
+  const t = useWords(WORDS);
+  const [token, setToken] = useState('');
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    enter({ token });
+  };
+  return (
+    <form onSubmit={submit} className={css.form}>
+      <TextField label={t.token} description={t.tokenHint} value={token} onChange={setToken} type="password" autoComplete="off" isMono isRequired />
+      <Button type="submit" look="primary" isPending={isPending}>{t.enter}</Button>
+    </form>
+  );
+}

@@ -1,0 +1,83 @@
+// Lets somebody into the space; those who run the server can make the user on the way.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { api, ask } from '@/api/client';
+import { type Role, useMe } from '@/api/me';
+import { Dialog } from '@/components/Dialog';
+import { Checkbox, TextField } from '@/components/Field';
+import { useWords, words } from '@/i18n/language';
+
+import { failures } from '../parts/failures';
+import { Form } from '../parts/Form';
+import { RoleSelect } from './RoleSelect';
+
+const WORDS = words(
+  {
+    title: 'Add member', user: 'Name or id', userAbout: 'Of somebody who has an account on this server.', newUser: 'Name', role: 'Role',
+    isNew: 'They have no account yet', isNewAbout: 'Makes a user with a personal space.', password: 'First password',
+    passwordAbout: 'At least 8 characters. They can change it in their settings. Empty: they come in by tokens alone.',
+  },
+  {
+    title: '添加成员', user: '用户名或 id', userAbout: '须为本服务器已有的用户。', newUser: '用户名', role: '角色',
+    isNew: '尚无账户', isNewAbout: '将创建用户及其个人空间。', password: '初始密码',
+    passwordAbout: '至少 8 个字符，用户可在设置中修改。留空则只能用令牌登录。',
+  },
+);
+
+export interface AddMemberProps {
+  space: string;
+  onClose: () => void;
+  onAdded: () => Promise<void>;
+}
+
+export function AddMemberDialog(props: AddMemberProps) {
+  const t = useWords(WORDS);
+  return <Dialog title={t.title} isOpen onClose={props.onClose}><AddMemberForm {...props} /></Dialog>;
+}
+
+function AddMemberForm({ space, onClose, onAdded }: AddMemberProps) {
+  const t = useWords(WORDS);
+  const me = useMe();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('caller');
+  const [isNew, setIsNew] = useState(false);
+  const [password, setPassword] = useState('');
+  const save = useMutation({
+    mutationFn: async () => {
+      let user = name.trim();
+      if (isNew) {
+        user = (await ask(api.POST('/api/users', { body: { name: user, password: password === '' ? null : password, isAdmin: false } }))).id;
+        // Should the next step fail, the user is there all the same.
+        setIsNew(false);
+        void queries.invalidateQueries({ queryKey: ['users'] });
+      }
+      return ask(api.PUT('/api/spaces/{id}/members/{user}', { params: { path: { id: space, user } }, body: { role } }));
+    },
+    onSuccess: async () => {
+      await onAdded();
+      onClose();
+    },
+  });
+  const failed = failures(save.error, ['name', 'user', 'password']);
+  return (
+    <Form
+      verb={t.title} failed={failed} error={save.error} isPending={save.isPending} isDisabled={name.trim() === ''}
+      onSubmit={() => save.mutate()} onCancel={onClose}
+    >
+      <TextField
+        label={isNew ? t.newUser : t.user} value={name} onChange={setName} error={failed.at('user') ?? failed.at('name')}
+        isRequired autoFocus autoComplete="off" {...(isNew ? {} : { description: t.userAbout })}
+      />
+      {me.user.isAdmin && <Checkbox label={t.isNew} description={t.isNewAbout} isSelected={isNew} onChange={setIsNew} />}
+      {isNew && (
+        <TextField
+          label={t.password} description={t.passwordAbout} value={password} onChange={setPassword} error={failed.at('password')}
+          type="password" autoComplete="new-password"
+        />
+      )}
+      <RoleSelect label={t.role} value={role} onChange={setRole} />
+    </Form>
+  );
+}

@@ -1,0 +1,105 @@
+// Adds a provider, or changes one. A key that is written here becomes a secret.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { api, ask, type Schemas } from '@/api/client';
+import { Dialog } from '@/components/Dialog';
+import { Checkbox, Select, TextField } from '@/components/Field';
+import { useWords, words } from '@/i18n/language';
+
+import { failures } from '../parts/failures';
+import { Form } from '../parts/Form';
+import { COMMON } from '../words';
+import { ADDRESSES, KIND_WORDS, type Kind, KINDS } from './kinds';
+
+type Provider = Schemas['Provider'];
+
+const WORDS = words(
+  {
+    add: 'Add provider', edit: (name: string) => `Edit ${name}`, kind: 'Kind', nameAbout: 'Letters, digits, _ and -. Agents name it.',
+    baseUrl: 'Address', baseUrlAbout: 'Empty: the usual one of this kind.', key: 'Key', newKey: 'Another key',
+    keyAbout: 'It becomes a secret of the space. The name of one that is there works too, such as secret://openai.',
+    keptAs: (reference: string) => `The key is kept as ${reference}. Empty: it stays.`, dropKey: 'Use no key from now on',
+    models: 'Models', modelsAbout: 'One in each line. Empty: all that the provider has.',
+  },
+  {
+    add: '添加模型服务', edit: (name: string) => `编辑 ${name}`, kind: '类型', nameAbout: '字母、数字、_ 和 -。智能体以此名称引用。',
+    baseUrl: '地址', baseUrlAbout: '留空则使用该类型的默认地址。', key: '密钥', newKey: '新密钥',
+    keyAbout: '将保存为空间密钥。也可填写已有密钥的名称，例如 secret://openai。',
+    keptAs: (reference: string) => `当前密钥保存为 ${reference}。留空则保持不变。`, dropKey: '不再使用密钥',
+    models: '模型', modelsAbout: '每行一个。留空则使用该服务的全部模型。',
+  },
+);
+
+export interface ProviderDialogProps {
+  /** Which one is changed; a new one without it. */
+  provider: Provider | undefined;
+  onClose: () => void;
+}
+
+export function ProviderDialog(props: ProviderDialogProps) {
+  const t = useWords(WORDS);
+  const { provider, onClose } = props;
+  return <Dialog title={provider === undefined ? t.add : t.edit(provider.name)} isOpen onClose={onClose}><ProviderForm {...props} /></Dialog>;
+}
+
+function ProviderForm({ provider, onClose }: ProviderDialogProps) {
+  const t = useWords(WORDS);
+  const common = useWords(COMMON);
+  const kinds = useWords(KIND_WORDS);
+  const queries = useQueryClient();
+  const [name, setName] = useState(provider?.name ?? '');
+  const [kind, setKind] = useState<Kind>(provider?.kind ?? 'openai');
+  const [baseUrl, setBaseUrl] = useState(provider?.baseUrl ?? '');
+  const [key, setKey] = useState('');
+  const [isKeyDropped, setIsKeyDropped] = useState(false);
+  const [models, setModels] = useState(provider?.models.join('\n') ?? '');
+  const kept = provider?.apiKey ?? null;
+  const save = useMutation({
+    mutationFn: () => keep(provider, {
+      name: name.trim(),
+      kind,
+      baseUrl: baseUrl.trim() === '' ? null : baseUrl.trim(),
+      apiKey: isKeyDropped ? null : (key.trim() === '' ? kept : key.trim()),
+      models: models.split('\n').map((model) => model.trim()).filter((model) => model !== ''),
+    }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['providers'] });
+      void queries.invalidateQueries({ queryKey: ['secrets'] });
+      onClose();
+    },
+  });
+  const failed = failures(save.error, ['name', 'kind', 'baseUrl', 'apiKey', 'models']);
+  return (
+    <Form verb={common.save} failed={failed} error={save.error} isPending={save.isPending} onSubmit={() => save.mutate()} onCancel={onClose}>
+      <Select
+        label={t.kind} value={kind} onChange={setKind} error={failed.at('kind')}
+        options={KINDS.map((one) => ({ value: one, label: kinds[one], description: kinds[`${one}About`] }))}
+      />
+      <TextField
+        label={common.name} description={t.nameAbout} value={name} onChange={setName} error={failed.at('name')} isRequired autoFocus
+        autoComplete="off" placeholder={kind}
+      />
+      {kind !== 'scripted' && (
+        <>
+          <TextField
+            label={t.baseUrl} description={t.baseUrlAbout} value={baseUrl} onChange={setBaseUrl} error={failed.at('baseUrl')}
+            type="url" isMono placeholder={ADDRESSES[kind]} autoComplete="off"
+          />
+          <TextField
+            label={kept === null ? t.key : t.newKey} description={kept === null ? t.keyAbout : t.keptAs(kept)} value={key} onChange={setKey}
+            error={failed.at('apiKey')} type="password" autoComplete="new-password" isMono isDisabled={isKeyDropped}
+          />
+          {kept !== null && <Checkbox label={t.dropKey} isSelected={isKeyDropped} onChange={setIsKeyDropped} />}
+        </>
+      )}
+      <TextField label={t.models} description={t.modelsAbout} value={models} onChange={setModels} error={failed.at('models')} rows={3} isMono />
+    </Form>
+  );
+}
+
+function keep(provider: Provider | undefined, body: Schemas['ProviderInput']): Promise<Provider> {
+  if (provider === undefined) return ask(api.POST('/api/providers', { body }));
+  const params = { path: { id: provider.id }, header: { 'If-Match': `"${provider.version}"` } };
+  return ask(api.PUT('/api/providers/{id}', { params, body }));
+}

@@ -1,0 +1,96 @@
+// One tool: what it is, how it does, and its three sides: try it, its definition, its versions.
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { Hammer } from 'lucide-react';
+import { lazy, type ReactNode, Suspense } from 'react';
+
+import { ApiError } from '@/api/client';
+import { Empty } from '@/components/Note';
+import { LoadFailed, Loading, Page } from '@/components/Page';
+import { Tabs } from '@/components/Tabs';
+import { useLanguage, useWords, words } from '@/i18n/language';
+
+import { ActiveSwitch } from './page/ActiveSwitch';
+import { CircuitNote } from './page/CircuitNote';
+import { isProvided, type Tool, titleOf, toolQuery } from './page/tool';
+import { ToolFacts } from './page/ToolFacts';
+import head from './page/ToolHead.module.css';
+import { ToolMenu } from './page/ToolMenu';
+import { ToolStats } from './page/ToolStats';
+import { TryTab } from './try/TryTab';
+
+const EditTab = lazy(() => import('./edit/EditTab').then(({ EditTab: Tab }) => ({ default: Tab })));
+const VersionsTab = lazy(() => import('./versions/VersionsTab').then(({ VersionsTab: Tab }) => ({ default: Tab })));
+
+const WORDS = words(
+  {
+    tool: 'Tool', tools: 'Tools', parts: 'Parts of the tool', try: 'Try it', definition: 'Definition', versions: 'Versions',
+    gone: 'There is no such tool', goneText: 'It may have been deleted or renamed, or it is in another space.', back: 'To all tools',
+  },
+  {
+    tool: '工具', tools: '工具', parts: '工具的各部分', try: '试用', definition: '定义', versions: '版本',
+    gone: '没有这个工具', goneText: '它可能已被删除或改名，或者在另一个空间中。', back: '查看所有工具',
+  },
+);
+
+const TABS = ['try', 'definition', 'versions'] as const;
+type TabName = (typeof TABS)[number];
+
+const route = getRouteApi('/inside/tools/$id');
+
+export function ToolPage() {
+  const t = useWords(WORDS);
+  const { id } = route.useParams();
+  const { data, error, refetch } = useQuery(toolQuery(id));
+  if (data !== undefined) return <ToolView tool={data.data} tag={data.tag} id={id} />;
+  if (error instanceof ApiError && error.status === 404) {
+    const back = <Link to="/tools" search={{ q: undefined, category: undefined }}>{t.back}</Link>;
+    return <Page title={t.tool}><Empty icon={<Hammer />} title={t.gone} action={back}>{t.goneText}</Empty></Page>;
+  }
+  return (
+    <Page title={t.tool}>
+      {error === null ? <Loading /> : <LoadFailed error={error} again={() => void refetch()} />}
+    </Page>
+  );
+}
+
+function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: string }) {
+  const t = useWords(WORDS);
+  const { language } = useLanguage();
+  const { tab } = route.useSearch();
+  const navigate = route.useNavigate();
+  const open: TabName = TABS.find((name) => name === tab) ?? 'try';
+  const content: Record<TabName, ReactNode> = {
+    try: <TryTab tool={tool} />,
+    definition: <EditTab tool={tool} tag={tag} />,
+    versions: <VersionsTab tool={tool} />,
+  };
+  // What comes with the program has no versions to go back to.
+  const shown = TABS.filter((name) => name !== 'versions' || !isProvided(tool));
+  return (
+    <Page
+      title={titleOf(tool, language)} about={<ToolFacts tool={tool} />}
+      back={<Link to="/tools" search={{ q: undefined, category: undefined }}>{t.tools}</Link>}
+      actions={<ToolSide tool={tool} tag={tag} id={id} />}
+    >
+      <CircuitNote tool={tool} />
+      <Tabs
+        label={t.parts} selected={open}
+        onSelect={(next) => next !== open && void navigate({ search: { tab: next === 'try' ? undefined : next } })}
+        tabs={shown.map((name) => ({
+          id: name, label: t[name], content: <Suspense fallback={<Loading />}>{content[name]}</Suspense>,
+        }))}
+      />
+    </Page>
+  );
+}
+
+function ToolSide({ tool, tag, id }: { tool: Tool; tag: string | null; id: string }) {
+  return (
+    <div className={head.side}>
+      <ToolStats tool={tool} />
+      <ActiveSwitch tool={tool} tag={tag} id={id} />
+      <ToolMenu tool={tool} />
+    </div>
+  );
+}

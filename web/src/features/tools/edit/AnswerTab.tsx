@@ -1,0 +1,72 @@
+// What of an answer reaches the model.
+import type { Violation } from '@/api/client';
+import { Checkbox, NumberField, TextField } from '@/components/Field';
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import { type AnswerDraft, PRESETS, redactField } from './answer';
+import type { Definition } from './definition';
+import css from './Editor.module.css';
+import type { Change } from './useDraft';
+import { messageAt } from './violations';
+
+const WORDS = words(
+  {
+    filter: 'Response filter', filterHint: 'JMESPath over a JSON answer: only what it picks reaches the model, which saves tokens.',
+    size: 'Largest answer, in bytes', sizeHint: (size: string) => `${size}, after decompression; 1 MB when empty, 32 MB at most.`, sizeEmpty: '1 MB when empty, 32 MB at most.',
+    redact: 'Hide from results and logs', email: 'E-mail addresses', phone: 'Phone numbers', idCard: 'Identity card numbers', card: 'Payment card numbers',
+    paths: 'Paths to hide', pathsHint: 'One in each line: users.*.email', patterns: 'Patterns to hide', patternsHint: 'One regular expression in each line.',
+  },
+  {
+    filter: '响应过滤', filterHint: '对 JSON 响应使用 JMESPath：只有选中的部分交给模型，节省 token。',
+    size: '响应大小上限（字节）', sizeHint: (size: string) => `${size}，按解压后计算；留空为 1 MB，最大 32 MB。`, sizeEmpty: '留空为 1 MB，最大 32 MB。',
+    redact: '在结果和日志中隐去', email: '邮箱地址', phone: '电话号码', idCard: '身份证号', card: '银行卡号',
+    paths: '要隐去的路径', pathsHint: '每行一个：users.*.email', patterns: '要隐去的模式', patternsHint: '每行一个正则表达式。',
+  },
+);
+
+export interface AnswerTabProps {
+  answer: AnswerDraft;
+  definition: Definition;
+  violations: readonly Violation[];
+  change: Change;
+}
+
+export function AnswerTab({ answer, definition, violations, change }: AnswerTabProps) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const size = answer.maxResponseSize;
+  const wrong = (field: 'paths' | 'patterns') => violations.find(({ path }) => {
+    const at = /^config\.redact\.(\d+)/.exec(path)?.[1];
+    return at !== undefined && redactField(definition, Number(at)) === field;
+  })?.message;
+  return (
+    <div className={css.stack}>
+      <TextField
+        label={t.filter} description={t.filterHint} isMono value={answer.responseFilter} placeholder="items[].{name: name, price: price}"
+        onChange={(responseFilter) => change('answer', { responseFilter })} error={messageAt(violations, 'config.responseFilter')}
+      />
+      <div className={css.narrow}>
+        <NumberField
+          label={t.size} value={size} minimum={1} maximum={33_554_432} placeholder="1048576" description={size === undefined ? t.sizeEmpty : t.sizeHint(format.bytes(size))}
+          onChange={(maxResponseSize) => change('answer', { maxResponseSize })} error={messageAt(violations, 'config.security.maxResponseSize')}
+        />
+      </div>
+      <fieldset className={css.group}>
+        <legend>{t.redact}</legend>
+        <div className={css.checks}>
+          {PRESETS.map((preset) => (
+            <Checkbox
+              key={preset} label={t[preset]} isSelected={answer.presets.includes(preset)}
+              onChange={(isOn) => change('answer', { presets: isOn ? [...answer.presets, preset] : answer.presets.filter((one) => one !== preset) })}
+            />
+          ))}
+        </div>
+        <div className={css.two}>
+          <TextField label={t.paths} description={t.pathsHint} isMono rows={3} value={answer.paths} onChange={(paths) => change('answer', { paths })} error={wrong('paths')} />
+          <TextField label={t.patterns} description={t.patternsHint} isMono rows={3} value={answer.patterns} onChange={(patterns) => change('answer', { patterns })} error={wrong('patterns')} />
+        </div>
+      </fieldset>
+    </div>
+  );
+}

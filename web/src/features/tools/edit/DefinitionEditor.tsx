@@ -1,0 +1,80 @@
+// A tool of a kind without a form of its own: its definition as JSON, to edit or only to read.
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, type SyntheticEvent, useState } from 'react';
+
+import { CodeBlock, CodeEditor } from '@/components/Code';
+import { ErrorNote, Hint } from '@/components/Note';
+import { Card } from '@/components/Page';
+import { useWords, words } from '@/i18n/language';
+
+import type { Definition } from './definition';
+import css from './Editor.module.css';
+import { isFields, parsed, same, spelled } from './json';
+import { LeaveGuard } from './LeaveGuard';
+import { Refusal } from './Refusal';
+import { SaveBar } from './SaveBar';
+import { refusedBy } from './useDraft';
+
+const WORDS = words(
+  {
+    title: 'Definition', notJson: 'This is not a JSON object yet.', kind: (kind: string) => `A tool of the kind “${kind}” is edited as its definition.`,
+    builtIn: 'This tool comes with Haft. Its definition can be read here, and cannot be changed.', noRight: 'You may read this definition. Changing it needs the role editor.',
+  },
+  {
+    title: '定义', notJson: '还不是有效的 JSON 对象。', kind: (kind: string) => `“${kind}”类型的工具直接编辑其定义。`,
+    builtIn: '此工具由 Haft 自带，定义可以查看，不能修改。', noRight: '你可以查看此定义；修改需要编辑者权限。',
+  },
+);
+
+export interface DefinitionEditorProps {
+  begun: Definition;
+  kind: string;
+  save: (definition: Definition) => Promise<unknown>;
+  isOvertaken: boolean;
+  reload: () => void;
+  actions: ReactNode;
+}
+
+export function DefinitionEditor({ begun, kind, save, isOvertaken, reload, actions }: DefinitionEditorProps) {
+  const t = useWords(WORDS);
+  const [text, setText] = useState(() => spelled(begun));
+  const [known, setKnown] = useState(begun);
+  if (known !== begun) {
+    setKnown(begun);
+    setText(spelled(begun));
+  }
+  const value = parsed(text)?.value;
+  const isChanged = !same(value, begun);
+  const saving = useMutation({ mutationFn: save });
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (isFields(value)) saving.mutate(value);
+  };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <LeaveGuard isChanged={isChanged} />
+      <Hint>{t.kind(kind)}</Hint>
+      <Refusal
+        error={saving.error} elsewhere={refusedBy(saving.error)} hasMarked={false} isOvertaken={isOvertaken && isChanged && !saving.isPending}
+        reload={() => { reload(); saving.reset(); }}
+      />
+      <Card title={t.title}>
+        <div className={css.stack}>
+          <CodeEditor label={t.title} value={text} onChange={setText} minHeight={320} isInvalid={!isFields(value)} />
+          {!isFields(value) && <ErrorNote>{t.notJson}</ErrorNote>}
+        </div>
+      </Card>
+      <SaveBar isNew={false} isChanged={isChanged} isPending={saving.isPending} discard={() => setText(spelled(begun))}>{actions}</SaveBar>
+    </form>
+  );
+}
+
+export function DefinitionView({ definition, isBuiltIn }: { definition: Definition; isBuiltIn: boolean }) {
+  const t = useWords(WORDS);
+  return (
+    <div className={css.stack}>
+      <Hint>{isBuiltIn ? t.builtIn : t.noRight}</Hint>
+      <CodeBlock text={spelled(definition)} label={t.title} />
+    </div>
+  );
+}

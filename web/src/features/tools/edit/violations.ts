@@ -1,0 +1,39 @@
+// What is wrong, sorted to the place in the form where it can be mended.
+import type { Violation } from '@/api/client';
+
+import type { Definition } from './definition';
+import { fieldsOf, isFields } from './json';
+import { isBodyless, readRequest } from './request';
+
+export type TabName = 'params' | 'headers' | 'body' | 'auth' | 'arguments' | 'answer' | 'limits';
+
+/** The tab in which a path is mended; `form` for what is always seen, nothing for what has no field. */
+export function placeOf(path: string, definition: Definition): TabName | 'form' | undefined {
+  const [first, second, third] = path.split('.');
+  if (first === 'inputSchema') return 'arguments';
+  if (first !== 'config') return first === undefined ? undefined : TOP[first];
+  if (second === 'params') return isBodyless(readRequest(definition).method) ? 'params' : 'body';
+  if (second === 'security') return third === 'maxResponseSize' ? 'answer' : 'limits';
+  return second === undefined ? undefined : CONFIG[second];
+}
+
+const TOP: Record<string, TabName | 'form'> = {
+  name: 'form', title: 'form', description: 'form', category: 'form', timeout: 'limits', totalTimeout: 'limits', retryCount: 'limits',
+  retryDelay: 'limits', cacheTtl: 'limits', rateLimit: 'limits', maxConcurrency: 'limits', effect: 'limits', policy: 'limits',
+};
+const CONFIG: Record<string, TabName | 'form'> = {
+  url: 'form', baseUrl: 'form', method: 'form', query: 'params', headers: 'headers', body: 'body', bodyType: 'body',
+  auth: 'auth', responseFilter: 'answer', redact: 'answer',
+};
+
+/** The first message at a path or beneath it. */
+export function messageAt(violations: readonly Violation[], path: string): string | undefined {
+  return violations.find((one) => one.path === path || one.path.startsWith(`${path}.`))?.message;
+}
+
+/** A field that nobody has filled in yet needs no scolding. */
+export function isUntouched(definition: Definition, path: string): boolean {
+  let value: unknown = definition;
+  for (const name of path.split('.')) value = Array.isArray(value) ? (value as unknown[])[Number(name)] : fieldsOf(value)[name];
+  return value === undefined || value === null || value === '' || (isFields(value) && Object.keys(value).length === 0);
+}

@@ -1,0 +1,29 @@
+// What the editor of tools says in several places.
+import { words } from '@/i18n/language';
+
+export const TABS = words(
+  {
+    label: 'Parts of the request', params: 'Params', headers: 'Headers', body: 'Body', auth: 'Auth', arguments: 'Arguments',
+    answer: 'Response', limits: 'Limits', wrong: 'Something here needs mending',
+  },
+  {
+    label: '请求的各部分', params: '查询参数', headers: '请求头', body: '请求体', auth: '认证', arguments: '工具参数',
+    answer: '响应', limits: '限制', wrong: '此处有需要修改的内容',
+  },
+);
+
+export const PLACES = words(
+  { path: 'path', query: 'query', headers: 'header', body: 'body', auth: 'auth' },
+  { path: '路径', query: '查询', headers: '请求头', body: '请求体', auth: '认证' },
+);
+
+export const JSON_WORDS = words(
+  {
+    body: 'This is not JSON yet. Variables stand in quotes: "{{count}}" still becomes a number when it is given one.',
+    inputSchema: 'This is not a JSON object yet.',
+  },
+  {
+    body: '还不是有效的 JSON。变量需加引号："{{count}}" 传入数字时仍会是数字。',
+    inputSchema: '还不是有效的 JSON 对象。',
+  },
+);

@@ -1,0 +1,55 @@
+// What else is to know of an import: its secrets, what is left out, and what the document no longer has.
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+
+import { Badge } from '@/components/Note';
+import { Card } from '@/components/Page';
+import { useWords } from '@/i18n/language';
+
+import css from './Findings.module.css';
+import { LeftOut } from './LeftOut';
+import type { Outcome } from './run';
+import { secretNamesQuery } from './secrets';
+import { WORDS } from './words';
+
+export function Findings({ outcome }: { outcome: Outcome }) {
+  const t = useWords(WORDS);
+  const { secrets, skipped, removed } = outcome;
+  // What is said of a secret stands beside it.
+  const notes = outcome.notes.filter((note) => !secrets.some((name) => note.includes(name)));
+  return (
+    <>
+      {secrets.length > 0 && <Card title={t.secrets}><Secrets outcome={outcome} /></Card>}
+      {notes.length > 0 && (
+        <Card title={t.notes}><ul className={css.lines}>{notes.map((note) => <li key={note}>{note}</li>)}</ul></Card>
+      )}
+      {removed.length > 0 && (
+        <Card title={t.gone}>
+          <p className="quiet small">{t.goneHint}</p>
+          <ul className={css.lines}>
+            {removed.map((name) => (
+              <li key={name}><Link to="/tools/$id" params={{ id: name }} search={{ tab: undefined }}><code>{name}</code></Link></li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {skipped.length > 0 && <Card><LeftOut skipped={skipped} /></Card>}
+    </>
+  );
+}
+
+/** A secret that is there stays; one that nothing is said of came with the source. */
+function Secrets({ outcome: { secrets, notes } }: { outcome: Outcome }) {
+  const t = useWords(WORDS);
+  const { data: known } = useQuery(secretNamesQuery);
+  if (known === undefined) return null;
+  return (
+    <ul className={css.secrets}>
+      {secrets.map((name) => {
+        const isMentioned = notes.some((note) => note.includes(name));
+        const look = known.has(name) ? (['good', t.kept] as const) : isMentioned ? (['warn', t.missing] as const) : (['accent', t.stored] as const);
+        return <li key={name}><code>{name}</code><Badge tone={look[0]}>{look[1]}</Badge></li>;
+      })}
+    </ul>
+  );
+}

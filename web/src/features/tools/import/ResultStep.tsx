@@ -1,0 +1,76 @@
+// The last step: what came in, and what is left to do.
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { CircleCheck } from 'lucide-react';
+
+import { Button } from '@/components/Button';
+import { Badge, WarningNote } from '@/components/Note';
+import { Card } from '@/components/Page';
+import { useFormat } from '@/i18n/format';
+import { useWords } from '@/i18n/language';
+
+import css from './ResultStep.module.css';
+import type { Found, Outcome } from './run';
+import { secretNamesQuery } from './secrets';
+import { WORDS } from './words';
+
+/** More than anybody reads. */
+const MOST_LINKS = 200;
+
+export function ResultStep({ outcome, onMore }: { outcome: Outcome; onMore: () => void }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const { found, secrets } = outcome;
+  const count = (change: Found['change']) => format.count(found.filter((one) => one.change === change).length);
+  const listed = found.slice(0, MOST_LINKS);
+  return (
+    <div className={css.step}>
+      <div className={css.head} role="status">
+        <CircleCheck size={28} aria-hidden className={css.done} />
+        <div>
+          <h2>{t.doneTitle(format.count(found.length))}</h2>
+          <p className="quiet">{t.doneText(count('created'), count('updated'))}</p>
+        </div>
+      </div>
+      <Unset secrets={secrets} />
+      <Card flush>
+        <ul className={css.list}>
+          {listed.map((one) => <li key={one.key}><Made found={one} /></li>)}
+          {found.length > listed.length && <li className="quiet">{t.others(format.count(found.length - listed.length))}</li>}
+        </ul>
+      </Card>
+      <div className={css.foot}>
+        <Button onPress={onMore}>{t.more}</Button>
+        <Link to="/tools" search={{ q: undefined, category: undefined }}>{t.toTools}</Link>
+      </div>
+    </div>
+  );
+}
+
+function Made({ found: { thing, name, description, change } }: { found: Found }) {
+  const t = useWords(WORDS);
+  const label = <code>{name}</code>;
+  return (
+    <>
+      {thing === 'tool'
+        ? <Link to="/tools/$id" params={{ id: name }} search={{ tab: undefined }}>{label}</Link>
+        : <Link to="/agents/$id" params={{ id: name }}>{label}</Link>}
+      <span className={css.description}>{description}</span>
+      <Badge tone={change === 'created' ? 'accent' : 'neutral'}>{t[change]}</Badge>
+    </>
+  );
+}
+
+function Unset({ secrets }: { secrets: readonly string[] }) {
+  const t = useWords(WORDS);
+  const { data: known } = useQuery(secretNamesQuery);
+  const missing = known === undefined ? [] : secrets.filter((name) => !known.has(name));
+  if (missing.length === 0) return null;
+  return (
+    <WarningNote>
+      <p>{t.unset}</p>
+      <ul className={css.missing}>{missing.map((name) => <li key={name}><code>{name}</code></li>)}</ul>
+      <Link to="/settings" search={{ tab: 'secrets' }}>{t.setSecrets}</Link>
+    </WarningNote>
+  );
+}

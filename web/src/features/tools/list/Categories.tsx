@@ -1,0 +1,37 @@
+// The categories as chips; one of them, or all.
+import { Link } from '@tanstack/react-router';
+
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import css from './Categories.module.css';
+import type { Category } from './pages';
+import { CATEGORIES, wordFor } from './words';
+
+const WORDS = words({ label: 'Categories', all: 'All' }, { label: '分类', all: '全部' });
+
+export interface CategoriesProps {
+  categories: readonly Category[];
+  chosen: string | undefined;
+  q: string | undefined;
+}
+
+export function Categories({ categories, chosen, q }: CategoriesProps) {
+  const t = useWords(WORDS);
+  const names = useWords(CATEGORIES);
+  const format = useFormat();
+  const all = categories.reduce((sum, { count }) => sum + count, 0);
+  const chips = [{ category: undefined, label: t.all, count: all }, ...categories.map(({ category, count }) => ({ category, label: wordFor(names, category), count }))];
+  return (
+    <nav aria-label={t.label} className={css.chips}>
+      {chips.map(({ category, label, count }) => (
+        <Link
+          key={category ?? ''} to="/tools" search={{ q, category }} replace className={css.chip} activeProps={{}}
+          aria-current={category === chosen ? 'true' : undefined} data-chosen={category === chosen || undefined}
+        >
+          {label} <span className={css.count}>{format.count(count)}</span>
+        </Link>
+      ))}
+    </nav>
+  );
+}

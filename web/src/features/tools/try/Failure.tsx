@@ -1,0 +1,40 @@
+// How a call failed: its kind, the server's words, which fields, what else is known, and whether trying again makes sense.
+import type { Violation } from '@/api/client';
+import { JsonTree } from '@/components/JsonTree';
+import { Badge, ErrorNote, Hint } from '@/components/Note';
+import { without } from '@/components/schema-form/schema';
+import { useFormat } from '@/i18n/format';
+import { useWords } from '@/i18n/language';
+
+import css from './TryTab.module.css';
+import type { Failed } from './useRun';
+import { WORDS } from './words';
+
+export function Failure({ result: { error }, violations }: { result: Failed; violations: readonly Violation[] }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const details = without<unknown>(error.details, 'errors', 'retryAfterMs');
+  const pause = error.details.retryAfterMs;
+  return (
+    <>
+      <ErrorNote>
+        <div className={css.failure}>
+          <Badge tone="bad"><code>{error.kind}</code></Badge>
+          {/* The fields say it better, each for itself. */}
+          {violations.length === 0 ? error.message : (
+            <ul className={css.violations}>
+              {violations.map((one) => <li key={`${one.path} ${one.message}`}><code>{one.path}</code> {one.message}</li>)}
+            </ul>
+          )}
+        </div>
+      </ErrorNote>
+      <Hint>{error.retryable ? (pause === undefined ? t.again : t.againIn(format.duration(pause))) : t.notAgain}</Hint>
+      {Object.keys(details).length > 0 && (
+        <section className={css.part} aria-label={t.details}>
+          <h3>{t.details}</h3>
+          <JsonTree value={details} label={t.details} />
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+// A call under way: how long already, and the way to stop it.
+import { LoaderCircle, Square } from 'lucide-react';
+import { useEffect, useState } from 'react';
+
+import { Button } from '@/components/Button';
+import { useWords } from '@/i18n/language';
+
+import css from './TryTab.module.css';
+import { WORDS } from './words';
+
+const TICK = 100;
+
+export function Running({ startedAt, cancel }: { startedAt: number; cancel: () => void }) {
+  const t = useWords(WORDS);
+  const [now, setNow] = useState(startedAt);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), TICK);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, now - startedAt) / 1000;
+  return (
+    <div className={css.running}>
+      <LoaderCircle aria-hidden className={css.spin} />
+      <strong>{t.running}</strong>
+      <span className={css.elapsed}>{t.elapsed(`${seconds.toFixed(1)} s`)}</span>
+      <Button icon={<Square aria-hidden />} onPress={cancel}>{t.cancel}</Button>
+    </div>
+  );
+}

@@ -1,0 +1,123 @@
+// Where a tool is called: its arguments at the left, what came of them at the right.
+import { FlaskConical, Play, RotateCcw } from 'lucide-react';
+import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+
+import type { Schemas } from '@/api/client';
+import { useMay } from '@/api/me';
+import { Button, IconButton } from '@/components/Button';
+import { Hint, WarningNote } from '@/components/Note';
+import { Card } from '@/components/Page';
+import { focusFirstWrong } from '@/components/schema-form/focus';
+import { Segmented } from '@/components/Segmented';
+import { useWords } from '@/i18n/language';
+
+import { Arguments } from './Arguments';
+import { stillWrong } from './complaints';
+import { type Draft, keepDraft, loadDraft, newDraft, readArguments } from './draft';
+import { OutcomeCard } from './OutcomeCard';
+import css from './TryTab.module.css';
+import { type Outcome, useRun } from './useRun';
+import { WORDS } from './words';
+
+const IS_MAC = navigator.userAgent.includes('Mac OS');
+
+export function TryTab({ tool }: { tool: Schemas['Tool'] }) {
+  return <Try key={tool.id} tool={tool} />;
+}
+
+function Try({ tool }: { tool: Schemas['Tool'] }) {
+  const t = useWords(WORDS);
+  const mayCall = useMay('caller');
+  const form = useRef<HTMLDivElement>(null);
+  const place = useRef<HTMLDivElement>(null);
+  const runs = useRef<HTMLDivElement>(null);
+  const [draft, setDraft] = useState(() => loadDraft(tool.id, tool.inputSchema));
+  const [isBroken, setIsBroken] = useState(false);
+  // Fields give what they hold when they are left, which a key may have made happen a moment ago.
+  const latest = useRef(draft);
+  const change = useCallback((edit: (draft: Draft) => Draft) => {
+    latest.current = edit(latest.current);
+    keepDraft(tool.id, latest.current);
+    setDraft(latest.current);
+  }, [tool.id]);
+
+  const run = useRun(tool.id, (outcome) => {
+    // The button that stopped it is gone.
+    if (outcome.state === 'cancelled') runs.current?.querySelector('button')?.focus();
+  });
+  useLookAt(form, place, run.outcome);
+  const errors = useMemo(
+    () => (run.outcome?.state === 'failed' ? stillWrong(run.outcome.violations, run.outcome.sent, draft.value) : []),
+    [run.outcome, draft.value],
+  );
+
+  const isReadable = draft.mode === 'form' ? !isBroken : 'value' in readArguments(draft.text);
+  const call = (isPreview = false) => {
+    if (!mayCall || run.isRunning || !isReadable) return;
+    run.call(latest.current.value, isPreview);
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    // A number is taken when its field is left.
+    if (event.target instanceof HTMLInputElement) {
+      event.target.blur();
+      event.target.focus();
+    }
+    call();
+  };
+  return (
+    <div className={css.try} onKeyDownCapture={press}>
+      <Card
+        title={t.arguments}
+        actions={(
+          <span className={css.head}>
+            <IconButton label={t.reset} isDisabled={!mayCall} onPress={() => change((now) => ({ ...newDraft(tool.inputSchema), mode: now.mode }))}>
+              <RotateCcw aria-hidden />
+            </IconButton>
+            <Segmented
+              label={t.view} value={draft.mode} isDisabled={!isReadable} onChange={(mode) => change((now) => ({ ...now, mode }))}
+              options={[{ value: 'form', label: t.form }, { value: 'json', label: t.json }]}
+            />
+          </span>
+        )}
+      >
+        <div ref={form} className={css.arguments}>
+          {!mayCall && <Hint>{t.mayNot}</Hint>}
+          {!tool.isActive && <WarningNote>{t.isOff}</WarningNote>}
+          <Arguments schema={tool.inputSchema} draft={draft} change={change} errors={errors} isDisabled={!mayCall} onBroken={setIsBroken} />
+        </div>
+        <footer className={css.actions}>
+          <div ref={runs} className={css.run}>
+            <Button
+              look="primary" icon={<Play aria-hidden />} isDisabled={!mayCall || !isReadable} isPending={run.isRunning && !run.isPreviewing}
+              onPress={() => call()}
+            >
+              {run.isRunning && !run.isPreviewing ? t.running : t.run}
+            </Button>
+          </div>
+          <Button look="quiet" icon={<FlaskConical aria-hidden />} isDisabled={!mayCall || !isReadable || run.isRunning} onPress={() => call(true)}>
+            {t.preview}
+          </Button>
+          <span className={css.keys}>{isReadable ? (IS_MAC ? t.keysMac : t.keys) : t.mendFirst}</span>
+        </footer>
+      </Card>
+      <div ref={place} className={css.outcome}><OutcomeCard tool={tool} run={run} /></div>
+    </div>
+  );
+}
+
+/** Whoever is told that a field is wrong stands in it at once; an outcome below the form, as on a phone, comes into view. */
+function useLookAt(form: RefObject<HTMLElement | null>, place: RefObject<HTMLElement | null>, outcome: Outcome | undefined): void {
+  useEffect(() => {
+    const [fields, there] = [form.current, place.current];
+    if (outcome === undefined || fields === null || there === null) return undefined;
+    // Once all of it is drawn: a field that loses the focus draws again, and what has no height yet cannot be scrolled to.
+    const timer = setTimeout(() => {
+      if (outcome.state === 'failed' && outcome.violations.length > 0 && focusFirstWrong(fields)) return;
+      if (there.getBoundingClientRect().top > window.innerHeight / 3) there.scrollIntoView({ block: 'start' });
+    }, 50);
+    return () => clearTimeout(timer);
+  }, [outcome, form, place]);
+}

@@ -1,0 +1,78 @@
+// Calls a tool once at a time; what it answers, how it failed, or that it was stopped.
+import { useMutation } from '@tanstack/react-query';
+import { useRef } from 'react';
+
+import { api, ApiError, ask, type Schemas, type Violation } from '@/api/client';
+import { isRecord, type JsonObject } from '@/components/schema-form/schema';
+
+export type Success = Schemas['SuccessfulExecution'];
+export type Failed = Schemas['FailedExecution'];
+
+interface Sent {
+  sent: JsonObject;
+  /** Nothing was called: only what would be sent was asked for. */
+  isPreview: boolean;
+}
+
+export type Outcome = Sent & (
+  | { state: 'success'; result: Success }
+  | { state: 'failed'; result: Failed; violations: readonly Violation[] }
+  | { state: 'cancelled' }
+);
+
+export interface Run {
+  call: (sent: JsonObject, isPreview?: boolean) => void;
+  cancel: () => void;
+  isRunning: boolean;
+  /** What runs is the preview, which is over at once. */
+  isPreviewing: boolean;
+  startedAt: number;
+  outcome: Outcome | undefined;
+  /** Where not even a failed call came of it. */
+  error: Error | null;
+}
+
+export function execute(tool: string, sent: JsonObject, isPreview: boolean, signal?: AbortSignal) {
+  const options = { strict: false, dryRun: isPreview };
+  return ask(api.POST('/api/tools/{id}/execute', {
+    params: { path: { id: tool } }, body: { arguments: sent, options }, ...(signal === undefined ? {} : { signal }),
+  }));
+}
+
+function isFailed(value: unknown): value is Failed {
+  return isRecord(value) && value['success'] === false && isRecord(value['error']);
+}
+
+async function outcomeOf(tool: string, sent: JsonObject, isPreview: boolean, signal: AbortSignal): Promise<Outcome> {
+  const basis = { sent, isPreview };
+  try {
+    const result = await execute(tool, sent, isPreview, signal);
+    if (result.success) return { ...basis, state: 'success', result };
+    return { ...basis, state: 'failed', result, violations: [] };
+  } catch (error) {
+    if (signal.aborted) return { ...basis, state: 'cancelled' };
+    if (!(error instanceof ApiError) || !isFailed(error.data)) throw error;
+    return { ...basis, state: 'failed', result: error.data, violations: error.kind === 'Validation' ? error.violations : [] };
+  }
+}
+
+export function useRun(tool: string, onOutcome: (outcome: Outcome) => void): Run {
+  const ending = useRef<AbortController>(null);
+  const mutation = useMutation({
+    mutationFn: ({ sent, isPreview }: Sent) => {
+      const controller = new AbortController();
+      ending.current = controller;
+      return outcomeOf(tool, sent, isPreview, controller.signal);
+    },
+    onSuccess: onOutcome,
+  });
+  return {
+    call: (sent, isPreview = false) => mutation.mutate({ sent, isPreview }),
+    cancel: () => ending.current?.abort(),
+    isRunning: mutation.isPending,
+    isPreviewing: mutation.isPending && mutation.variables.isPreview,
+    startedAt: mutation.submittedAt,
+    outcome: mutation.data,
+    error: mutation.error,
+  };
+}

@@ -1,0 +1,41 @@
+// What is said where a tool is called.
+import { words } from '@/i18n/language';
+
+export const WORDS = words(
+  {
+    arguments: 'Arguments', form: 'Form', json: 'JSON', view: 'How to fill in the arguments', run: 'Run', running: 'Running…', cancel: 'Cancel',
+    preview: 'Preview the request', reset: 'Start over', keys: 'Ctrl + Enter', keysMac: '⌘ + Enter',
+    mayNot: 'You may look, but not call: that takes the role caller or higher.', isOff: 'This tool is switched off: a call will be refused.',
+    badJson: (why: string) => `Not JSON: ${why}`, notObject: 'Arguments are a JSON object: { … }', mendFirst: 'Mend the JSON first.',
+    outcome: 'Outcome', waiting: 'Nothing was called yet', waitingText: 'Fill in the arguments and press Run. What the tool answers stands here.',
+    succeeded: 'Succeeded', failed: 'Failed', cancelled: 'Cancelled', previewed: 'Preview', elapsed: (time: string) => `${time} so far`,
+    attempts: (n: number) => (n === 1 ? '1 attempt' : `${n} attempts`), cached: 'From the cache', record: 'See the record',
+    cancelledText: 'You stopped the call. What it had already done elsewhere stays done.',
+    announced: (how: string, time: string) => `${how}, ${time}`,
+    coerced: 'Made to fit', coercedText: 'These arguments had another type than the schema says, and were converted.',
+    warnings: 'Unlike the output schema', tree: 'Tree', raw: 'Raw', answer: 'Answer', answerView: 'How to look at the answer',
+    details: 'Details', again: 'The same call may go through when it is made again.', againIn: (time: string) => `Try again in ${time}.`,
+    notAgain: 'Made again without a change, the call would fail the same way.',
+    request: 'The request as sent', requestNote: 'Drawn up again from the same arguments; secrets stay masked.',
+    wouldSend: 'The request as it would be sent; nothing was.', wouldCall: 'What the tool would be given; nothing was called.',
+    headers: 'Headers', body: 'Body',
+  },
+  {
+    arguments: '参数', form: '表单', json: 'JSON', view: '参数填写方式', run: '运行', running: '运行中…', cancel: '取消',
+    preview: '预览请求', reset: '重新填写', keys: 'Ctrl + Enter', keysMac: '⌘ + Enter',
+    mayNot: '您只能查看，不能调用：调用需要 caller 或更高的角色。', isOff: '该工具已停用，调用会被拒绝。',
+    badJson: (why: string) => `不是有效的 JSON：${why}`, notObject: '参数必须是一个 JSON 对象：{ … }', mendFirst: '请先修正 JSON。',
+    outcome: '结果', waiting: '尚未调用', waitingText: '填写参数并点击“运行”，工具的返回会显示在这里。',
+    succeeded: '成功', failed: '失败', cancelled: '已取消', previewed: '预览', elapsed: (time: string) => `已用 ${time}`,
+    attempts: (n: number) => `尝试 ${n} 次`, cached: '来自缓存', record: '查看调用记录',
+    cancelledText: '您停止了这次调用；它在别处已经完成的操作不会撤销。',
+    announced: (how: string, time: string) => `${how}，用时 ${time}`,
+    coerced: '已自动转换', coercedText: '以下参数的类型与 schema 不符，已自动转换。',
+    warnings: '与输出 schema 不符', tree: '树形', raw: '原文', answer: '返回内容', answerView: '返回内容的显示方式',
+    details: '详情', again: '重新调用也许会成功。', againIn: (time: string) => `请在 ${time} 后重试。`,
+    notAgain: '不作修改就重新调用，仍会同样失败。',
+    request: '实际发出的请求', requestNote: '根据相同的参数重新生成，密钥已隐藏。',
+    wouldSend: '这是将要发出的请求，尚未发送。', wouldCall: '这是将要传给工具的内容，尚未调用。',
+    headers: '请求头', body: '请求体',
+  },
+);

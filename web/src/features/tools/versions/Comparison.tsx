@@ -1,0 +1,98 @@
+// Two versions against each other: as a list of what differs, or as JSON side by side.
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
+
+import { api, ask } from '@/api/client';
+import { pretty } from '@/components/Code';
+import { Checkbox } from '@/components/Field';
+import { Hint } from '@/components/Note';
+import { LoadFailed, Loading } from '@/components/Page';
+import { useWords } from '@/i18n/language';
+
+import { definitionOf } from '../page/definition';
+import { Changes } from './Changes';
+import css from './Comparison.module.css';
+import { useIsNarrow } from './narrow';
+import { WORDS } from './words';
+
+const MergeView = lazy(() => import('./MergeView'));
+
+interface Pair {
+  id: string;
+  from: number;
+  to: number;
+}
+
+type View = 'list' | 'code';
+
+/** The server lists so many at most. */
+const MOST_LISTED = 20;
+
+export function Comparison(pair: Pair) {
+  const t = useWords(WORDS);
+  const [view, setView] = useState<View>('list');
+  return (
+    <div className={css.comparison}>
+      <ToggleButtonGroup
+        aria-label={t.view} className={css.views ?? ''} selectedKeys={[view]} disallowEmptySelection
+        onSelectionChange={(keys) => setView(keys.has('code') ? 'code' : 'list')}
+      >
+        <ToggleButton id="list" className={css.view ?? ''}>{t.list}</ToggleButton>
+        <ToggleButton id="code" className={css.view ?? ''}>{t.code}</ToggleButton>
+      </ToggleButtonGroup>
+      {view === 'list' ? <AsList {...pair} /> : <AsCode {...pair} />}
+    </div>
+  );
+}
+
+function AsList({ id, from, to }: Pair) {
+  const t = useWords(WORDS);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['tools', id, 'diff', from, to],
+    queryFn: () => ask(api.GET('/api/tools/{id}/diff', { params: { path: { id }, query: { from, to } } })),
+  });
+  if (data === undefined) return error === null ? <Loading /> : <LoadFailed error={error} again={() => void refetch()} />;
+  if (data.changes.length === 0) return <p className="quiet">{t.same}</p>;
+  const isCut = data.changes.length >= MOST_LISTED || data.changes.some(({ before, after }) => isShort(before) || isShort(after));
+  return (
+    <>
+      <Changes changes={data.changes} />
+      {isCut && <Hint>{t.cut}</Hint>}
+    </>
+  );
+}
+
+const isShort = (value: unknown): boolean => typeof value === 'string' && value.endsWith('…');
+
+function AsCode({ id, from, to }: Pair) {
+  const t = useWords(WORDS);
+  const isNarrow = useIsNarrow();
+  const [isFolded, setIsFolded] = useState(true);
+  const before = useVersion(id, from);
+  const after = useVersion(id, to);
+  const error = before.error ?? after.error;
+  if (error !== null) {
+    const again = () => void Promise.all([before.refetch(), after.refetch()]);
+    return <LoadFailed error={error} again={again} />;
+  }
+  if (before.data === undefined || after.data === undefined) return <Loading />;
+  return (
+    <Suspense fallback={<Loading />}>
+      <Checkbox label={t.fold} isSelected={isFolded} onChange={setIsFolded} />
+      <MergeView
+        label={t.showing(from, to)} before={before.data} after={after.data} isNarrow={isNarrow} isFolded={isFolded} unchanged={t.unchanged}
+      />
+    </Suspense>
+  );
+}
+
+/** A version never changes. */
+function useVersion(id: string, version: number) {
+  return useQuery({
+    queryKey: ['tools', id, 'version', version],
+    queryFn: () => ask(api.GET('/api/tools/{id}/versions/{version}', { params: { path: { id, version } } })),
+    select: (tool) => pretty(definitionOf(tool)),
+    staleTime: Infinity,
+  });
+}

@@ -1,0 +1,96 @@
+// The history of a tool: its versions, where two of them differ, and the way back.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import type { Schemas } from '@/api/client';
+import { useMay } from '@/api/me';
+import { Button } from '@/components/Button';
+import { Select } from '@/components/Field';
+import { Hint, WarningNote } from '@/components/Note';
+import { Card, LoadFailed, Loading } from '@/components/Page';
+import { useWords } from '@/i18n/language';
+
+import { Comparison } from './Comparison';
+import { historyQuery, type Version } from './history';
+import { VersionActs } from './VersionActs';
+import { VersionList } from './VersionList';
+import css from './VersionsTab.module.css';
+import { WORDS } from './words';
+
+type Tool = Schemas['Tool'];
+
+export function VersionsTab({ tool }: { tool: Tool }) {
+  const t = useWords(WORDS);
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(historyQuery(tool.id));
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  if (data === undefined) return error === null ? <Loading /> : <LoadFailed error={error} again={() => void refetch()} />;
+  const versions = data.pages.flatMap(({ items }) => items);
+  const first = versions[0];
+  // What was chosen is about the live version of then.
+  const pair = chosen?.live === tool.version ? chosen : pairFor(first?.version ?? tool.version, tool.version, versions);
+  return (
+    <div className={css.tab}>
+      <Card title={t.versions} flush>
+        <VersionList
+          versions={versions} live={tool.version} picked={pair.picked}
+          onPick={(picked) => setChosen(pairFor(picked, tool.version, versions))}
+        />
+        {hasNextPage && (
+          <div className={css.more}>
+            <Button look="quiet" isPending={isFetchingNextPage} onPress={() => void fetchNextPage()}>{t.more}</Button>
+          </div>
+        )}
+      </Card>
+      <Compared tool={tool} versions={versions} pair={pair} onChoose={setChosen} />
+    </div>
+  );
+}
+
+interface Chosen {
+  /** The one that was pressed in the list. */
+  picked: number;
+  from: number;
+  to: number;
+  live: number;
+}
+
+/** A version against the live one; that itself, against the one before it. */
+function pairFor(picked: number, live: number, versions: readonly Version[]): Chosen {
+  if (picked !== live) return { picked, from: Math.min(picked, live), to: Math.max(picked, live), live };
+  const before = versions.find(({ version }) => version < live);
+  return { picked, from: before?.version ?? live, to: live, live };
+}
+
+interface ComparedProps {
+  tool: Tool;
+  versions: readonly Version[];
+  pair: Chosen;
+  onChoose: (pair: Chosen) => void;
+}
+
+function Compared({ tool, versions, pair, onChoose }: ComparedProps) {
+  const t = useWords(WORDS);
+  const may = useMay('editor');
+  const version = versions.find((one) => one.version === pair.picked);
+  const label = ({ version: number, state }: Version): string => {
+    if (number === tool.version) return t.liveOption(number);
+    return state === 'held' ? t.heldOption(number) : String(number);
+  };
+  const options = versions.map((one) => ({ value: String(one.version), label: label(one) }));
+  const isOld = version !== undefined && version.version !== tool.version;
+  const acts = may && isOld ? <VersionActs tool={tool} version={version} newest={versions[0]?.version ?? tool.version} /> : undefined;
+  return (
+    <Card title={version === undefined ? t.compare : t.version(version.version)} actions={acts}>
+      {versions.length < 2 ? <Hint>{t.only}</Hint> : (
+        <div className={css.compared}>
+          {version?.state === 'held' && <WarningNote>{t.heldText}</WarningNote>}
+          <div className={css.pair} role="group" aria-label={t.pick}>
+            <Select label={t.before} value={String(pair.from)} options={options} onChange={(from) => onChoose({ ...pair, from: Number(from) })} />
+            <Select label={t.after} value={String(pair.to)} options={options} onChange={(to) => onChoose({ ...pair, to: Number(to) })} />
+          </div>
+          <Comparison id={tool.id} from={pair.from} to={pair.to} />
+        </div>
+      )}
+    </Card>
+  );
+}
