@@ -19,7 +19,7 @@ import { chooseTheme, type Theme, useTheme } from './theme';
 const WORDS = words(
   {
     overview: 'Overview', tools: 'Tools', calls: 'Calls', agents: 'Agents', settings: 'Settings', pages: 'Pages',
-    space: 'Space', personal: 'Personal', signOut: 'Sign out', language: '中文', theme: 'Theme', system: 'As the system',
+    space: 'Space', personal: 'Personal', signOut: 'Sign out', language: '中文', theme: 'Theme', system: 'System',
     light: 'Light', dark: 'Dark', skip: 'Skip to content', lost: 'Connection lost. Trying again…',
   },
   {

@@ -28,7 +28,7 @@ export const WORDS = words(
     wasMoved: (n: number) => `已移到第 ${n} 位`, key: '名称', value: '值', more: '更多字段', removeField: (name: string) => `移除 ${name}`,
     twice: '名称重复，以后面的为准。',
     badJson: (why: string) => `不是有效的 JSON：${why}`, asJson: 'JSON', tooMany: '项目太多，不便用表单填写，请直接编辑 JSON。',
-    kindOf: (what: string) => `${what}的类型`, choose: '请选择…', variant: (n: number) => `方案 ${n}`, yours: '您所在的时区',
+    kindOf: (what: string) => `${what}的类型`, choose: '请选择…', variant: (n: number) => `方案 ${n}`, yours: '你所在的时区',
     send: (value: string) => `发送 ${value}`, always: '固定发送',
     string: '文本', number: '数字', integer: '整数', boolean: '是/否', object: '对象', array: '列表', nothing: '无需填写任何内容。',
   },

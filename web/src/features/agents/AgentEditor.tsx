@@ -28,7 +28,7 @@ const WORDS = words(
     about: 'A prompt, a model and the tools it may call.', noRight: 'Making agents needs the role editor.',
   },
   {
-    fresh: '新建智能体', back: '智能体', active: '启用', viewer: '您可以查看此智能体，但不能修改。',
+    fresh: '新建智能体', back: '智能体', active: '启用', viewer: '你可以查看此智能体，但不能修改。',
     changed: (version: number, ago: string) => `版本 ${version}，${ago}修改`, off: '已停用',
     about: '一段提示词、一个模型，以及它可以调用的工具。', noRight: '创建智能体需要编辑者权限。',
   },

@@ -6,7 +6,7 @@ import { useWords, words } from '@/i18n/language';
 
 const WORDS = words(
   { title: 'Leave without saving?', text: 'What you changed here is not saved yet and would be lost.', leave: 'Leave' },
-  { title: '不保存就离开？', text: '您在此处的更改尚未保存，离开后将丢失。', leave: '离开' },
+  { title: '不保存就离开？', text: '你在此处的更改尚未保存，离开后将丢失。', leave: '离开' },
 );
 
 export function LeaveGuard({ isOn }: { isOn: boolean }) {

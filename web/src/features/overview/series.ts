@@ -13,7 +13,7 @@ export interface Lines {
   p99: (number | null)[];
 }
 
-/** A step that has hardly begun says nothing of its rate yet. */
+/** A step that has hardly begun says nothing of its rate yet; calls in it are spread over this much of it. */
 const ENOUGH = 0.25;
 
 export function linesOf(stats: Stats): Lines {
@@ -23,8 +23,9 @@ export function linesOf(stats: Stats): Lines {
     const begin = Date.parse(step.at);
     // The last one is not over yet.
     const seconds = Math.min(stats.step, (end - begin) / 1000);
-    if (seconds < stats.step * ENOUGH) continue;
-    const minutes = seconds / 60;
+    const least = stats.step * ENOUGH;
+    if (seconds < least && step.calls === 0) continue;
+    const minutes = Math.max(seconds, least) / 60;
     lines.times.push(begin / 1000);
     lines.perMinute.push(step.calls / minutes);
     lines.failedPerMinute.push(step.errors / minutes);

@@ -20,7 +20,7 @@ import { OwnPassword } from './OwnPassword';
 const WORDS = words(
   {
     title: 'Appearance & account', about: 'How the console looks to you, and how you come in.', appearance: 'Appearance', language: 'Language', theme: 'Theme',
-    system: 'As the system', light: 'Light', dark: 'Dark', account: 'Account', user: 'Name', id: 'Id', space: 'Space', role: 'Role',
+    system: 'System', light: 'Light', dark: 'Dark', account: 'Account', user: 'Name', id: 'Id', space: 'Space', role: 'Role',
     operator: 'Runs the server', signOut: 'Sign out', password: 'Password',
   },
   {

@@ -31,7 +31,7 @@ export const WORDS = words(
     toTools: 'To all tools', more: 'Import more', others: (count: string) => `and ${count} more`,
   },
   {
-    title: '导入工具', about: '把已有的 API 带进来。在保存之前，您会先看到将导入的内容。', tools: '工具',
+    title: '导入工具', about: '把已有的 API 带进来。在保存之前，你会先看到将导入的内容。', tools: '工具',
     notAllowed: '只有此空间的编辑者可以导入。请联系空间管理员。',
     source: '工具来源', openapi: 'OpenAPI', curl: 'cURL', postman: 'Postman', har: 'HAR', haft: 'Haft 定义',
     openapiHint: 'OpenAPI 3.0、3.1 或 Swagger 2.0，JSON 或 YAML 均可。每个操作成为一个工具。',

@@ -32,7 +32,7 @@ export function ToolMenu({ tool }: { tool: Tool }) {
   return (
     <>
       <Menu
-        label={t.more} trigger={<IconButton label={t.more}><Ellipsis aria-hidden /></IconButton>}
+        label={t.more} trigger={<IconButton label={t.more} look="plain"><Ellipsis aria-hidden /></IconButton>}
         actions={may ? [curl, ...own] : [curl]}
       />
       <CurlDialog tool={tool} isOpen={opened === 'curl'} onClose={close} />

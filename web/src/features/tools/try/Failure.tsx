@@ -1,9 +1,10 @@
 // How a call failed: its kind, the server's words, which fields, what else is known, and whether trying again makes sense.
 import type { Violation } from '@/api/client';
 import { JsonTree } from '@/components/JsonTree';
-import { Badge, ErrorNote, Hint } from '@/components/Note';
+import { ErrorNote, Hint } from '@/components/Note';
 import { without } from '@/components/schema-form/schema';
 import { useFormat } from '@/i18n/format';
+import { useKinds } from '@/i18n/kinds';
 import { useWords } from '@/i18n/language';
 
 import css from './TryTab.module.css';
@@ -13,13 +14,14 @@ import { WORDS } from './words';
 export function Failure({ result: { error }, violations }: { result: Failed; violations: readonly Violation[] }) {
   const t = useWords(WORDS);
   const format = useFormat();
+  const kinds = useKinds();
   const details = without<unknown>(error.details, 'errors', 'retryAfterMs');
   const pause = error.details.retryAfterMs;
   return (
     <>
       <ErrorNote>
         <div className={css.failure}>
-          <Badge tone="bad"><code>{error.kind}</code></Badge>
+          <strong>{kinds[error.kind]}</strong>
           {/* The fields say it better, each for itself. */}
           {violations.length === 0 ? error.message : (
             <ul className={css.violations}>
