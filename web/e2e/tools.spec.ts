@@ -174,7 +174,7 @@ test('a tool is switched off, refuses, and is switched on again', async ({ conso
   await expect(page.getByRole('switch', { name: 'Off' })).not.toBeChecked();
   await expect(page.getByText('This tool is switched off')).toBeVisible();
   await page.getByRole('button', { name: 'Run' }).click();
-  await expect(page.getByRole('alert')).toContainText('ToolDisabled');
+  await expect(page.getByRole('alert')).toContainText('Tool disabled');
   expect(upstream.seen).toHaveLength(0);
   await page.goto(`${haft.url}/tools?q=get_weather`);
   await expect(page.getByRole('link', { name: /get_weather.*Off/ })).toBeVisible();
