@@ -178,6 +178,8 @@ test('times go to the clock here and back', () => {
   const at = zonedTime('2024-03-20T09:30');
   expect(at).toMatch(/Z$/);
   expect(localTime(at ?? '')).toBe('2024-03-20T09:30');
+  // While somebody types the year of a moment that is there.
+  expect(localTime(zonedTime('0002-03-20T09:30') ?? '')).toBe('0002-03-20T09:30');
   expect(localTime('tomorrow')).toBeNull();
   expect(zonedTime('')).toBeUndefined();
 });

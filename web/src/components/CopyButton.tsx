@@ -1,22 +1,26 @@
 // Copies a text, and says that it did.
-import { Check, Copy } from 'lucide-react';
+import { Check, Copy, X } from 'lucide-react';
 import { useState } from 'react';
 
 import { useWords, words } from '@/i18n/language';
 
 import { Button, IconButton } from './Button';
+import { copyText } from './copyText';
 
-const WORDS = words({ copy: 'Copy', copied: 'Copied' }, { copy: '复制', copied: '已复制' });
+const WORDS = words(
+  { copy: 'Copy', copied: 'Copied', failed: 'Not copied: select it yourself' },
+  { copy: '复制', copied: '已复制', failed: '复制失败，请手动选择' },
+);
 
 export function CopyButton({ text, label, iconOnly = false }: { text: string; label?: string; iconOnly?: boolean }) {
   const t = useWords(WORDS);
-  const [isCopied, setIsCopied] = useState(false);
+  const [outcome, setOutcome] = useState<'copied' | 'failed'>();
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setIsCopied(true);
-    setTimeout(() => setIsCopied(false), 1600);
+    setOutcome(await copyText(text) ? 'copied' : 'failed');
+    setTimeout(() => setOutcome(undefined), 1600);
   };
-  const icon = isCopied ? <Check aria-hidden /> : <Copy aria-hidden />;
-  if (iconOnly) return <IconButton label={isCopied ? t.copied : (label ?? t.copy)} onPress={() => void copy()}>{icon}</IconButton>;
-  return <Button small icon={icon} onPress={() => void copy()}>{isCopied ? t.copied : (label ?? t.copy)}</Button>;
+  const said = outcome === undefined ? (label ?? t.copy) : t[outcome];
+  const icon = outcome === undefined ? <Copy aria-hidden /> : outcome === 'copied' ? <Check aria-hidden /> : <X aria-hidden />;
+  if (iconOnly) return <IconButton label={said} onPress={() => void copy()}>{icon}</IconButton>;
+  return <Button small icon={icon} onPress={() => void copy()}>{said}</Button>;
 }

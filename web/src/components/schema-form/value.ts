@@ -41,7 +41,9 @@ export function localTime(value: string): string | null {
   const at = new Date(value);
   if (Number.isNaN(at.getTime()) || !value.includes('T')) return null;
   const two = (number: number) => String(number).padStart(2, '0');
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  // While a year is typed it has one figure first.
+  const year = String(at.getFullYear()).padStart(4, '0');
+  const day = `${year}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
   return at.getSeconds() === 0 ? `${day}T${time}` : `${day}T${time}:${two(at.getSeconds())}`;
 }

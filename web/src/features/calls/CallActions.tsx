@@ -7,6 +7,7 @@ import { api, ask, type Schemas, wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { CodeBlock } from '@/components/Code';
+import { copyText } from '@/components/copyText';
 import { Badge, ErrorNote, Hint } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
@@ -76,11 +77,6 @@ export function CallActions({ call }: { call: Schemas['ToolCall'] }) {
 
 async function commandOf(id: string): Promise<Schemas['CurlCommand'] & { isCopied: boolean }> {
   const command = await ask(api.GET('/api/tool-calls/{id}/curl', { params: { path: { id } } }));
-  try {
-    await navigator.clipboard.writeText(command.command);
-    return { ...command, isCopied: true };
-  } catch {
-    // The browser did not allow it; the command is shown with a button of its own.
-    return { ...command, isCopied: false };
-  }
+  // Where the browser does not allow it, the command is shown with a button of its own.
+  return { ...command, isCopied: await copyText(command.command) };
 }

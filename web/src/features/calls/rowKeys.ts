@@ -14,7 +14,8 @@ export function useRowKeys(move: (by: number) => void, isPanelOpen: boolean): vo
   useEffect(() => {
     const hear = (event: KeyboardEvent) => {
       const by = STEPS[event.key];
-      const at = event.target;
+      // Within an editor's shadow, which hides from here what is typed into.
+      const [at] = event.composedPath();
       if (by === undefined || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !(at instanceof Element)) return;
       if (at.closest(TYPING) !== null) return;
       const isArrow = event.key.startsWith('Arrow');
