@@ -58,6 +58,12 @@ export function chooseSpace(id: string | null): void {
   localStorage.setItem(SPACE, id);
 }
 
+/** Forgets the space that was chosen where one is no longer in it: everything would be refused there. */
+export function leaveStrangeSpace(own: readonly { id: string }[]): void {
+  const chosen = chosenSpace();
+  if (chosen !== null && own.every(({ id }) => id !== chosen)) chooseSpace(null);
+}
+
 /** The headers of every request. */
 export function ownHeaders(): Record<string, string> {
   const space = chosenSpace();

@@ -1,7 +1,7 @@
 // Who is signed in, where, and what they may do there.
-import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 
-import { api, ask, type Schemas } from './client';
+import { api, ApiError, ask, chooseSpace, chosenSpace, type Schemas } from './client';
 
 export type Me = Schemas['Me'];
 export type Role = Schemas['Role'];
@@ -9,13 +9,37 @@ export type Role = Schemas['Role'];
 /** Who is no admin is not told of another role or of a new space, so it is asked now and then. */
 const NOW_AND_THEN = 60_000;
 
+const ME = ['me'];
+
 export const meQuery = queryOptions({
-  queryKey: ['me'],
-  queryFn: () => ask(api.GET('/api/me')),
+  queryKey: ME,
+  queryFn: ({ client }) => whoAmI(client),
   staleTime: Infinity,
   refetchInterval: NOW_AND_THEN,
   refetchOnWindowFocus: 'always',
 });
+
+/** A session is refused in a space that one is no longer in, or that is gone; in one's own it goes on. */
+async function whoAmI(queries: QueryClient): Promise<Me> {
+  const read = () => ask(api.GET('/api/me'));
+  const chosen = chosenSpace();
+  try {
+    return await read();
+  } catch (error) {
+    if (chosen === null || !(error instanceof ApiError) || error.status !== 401) throw error;
+    chooseSpace(null);
+    try {
+      const me = await read();
+      // What is shown by now belongs to the other space.
+      if (queries.getQueryData(ME) !== undefined) location.assign('/');
+      return me;
+    } catch (again) {
+      // It is the session that has ended: one comes back to where one was.
+      chooseSpace(chosen);
+      throw again;
+    }
+  }
+}
 
 /** Within the shell, where somebody is signed in. */
 export function useMe(): Me {

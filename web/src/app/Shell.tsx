@@ -1,10 +1,10 @@
 // The frame of every page: where one can go, in which space one is, and who one is.
-import { useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { Activity, Bot, ChevronsUpDown, Hammer, Languages, LayoutDashboard, LogOut, Moon, Settings, Sun, SunMoon } from 'lucide-react';
 import { type ReactNode, Suspense } from 'react';
 
-import { api, ask, chooseSpace } from '@/api/client';
+import { chooseSpace } from '@/api/client';
 import { useStreamState } from '@/api/live';
 import { useMe } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
@@ -14,6 +14,7 @@ import { useLanguage, useWords, words } from '@/i18n/language';
 
 import { Live } from './Live';
 import css from './Shell.module.css';
+import { signOut } from './signOut';
 import { chooseTheme, type Theme, useTheme } from './theme';
 
 const WORDS = words(
@@ -90,16 +91,10 @@ function SpaceSwitch() {
 function Self() {
   const t = useWords(WORDS);
   const me = useMe();
-  const queries = useQueryClient();
+  const leaving = useMutation({ mutationFn: signOut });
   const { language, choose } = useLanguage();
   const theme = useTheme();
   const icons: Record<Theme, ReactNode> = { system: <SunMoon aria-hidden />, light: <Sun aria-hidden />, dark: <Moon aria-hidden /> };
-  const leave = async () => {
-    await ask(api.POST('/api/logout'));
-    chooseSpace(null);
-    queries.clear();
-    location.assign('/login');
-  };
   const themes = (['system', 'light', 'dark'] as const).map((one) => ({
     id: one, label: t[one], icon: icons[one], isSelected: one === theme, onAction: () => chooseTheme(one),
   }));
@@ -108,7 +103,7 @@ function Self() {
       <span className={css.name} title={me.user.name}>{me.user.name}</span>
       <IconButton label={t.language} onPress={() => choose(language === 'en' ? 'zh' : 'en')}><Languages aria-hidden /></IconButton>
       <Menu label={t.theme} trigger={<IconButton label={t.theme}>{icons[theme]}</IconButton>} actions={themes} />
-      <IconButton label={t.signOut} onPress={() => void leave()}><LogOut aria-hidden /></IconButton>
+      <IconButton label={t.signOut} isPending={leaving.isPending} onPress={() => leaving.mutate()}><LogOut aria-hidden /></IconButton>
     </div>
   );
 }

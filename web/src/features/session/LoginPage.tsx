@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { type SyntheticEvent, useEffect, useRef, useState } from 'react';
 
-import { api, ask, wordsOf } from '@/api/client';
+import { api, ask, leaveStrangeSpace, wordsOf } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { Button } from '@/components/Button';
 import { TextField } from '@/components/Field';
@@ -41,6 +41,7 @@ export function LoginPage() {
     mutationFn: (given: Given) => ask(api.POST('/api/login', { body: given })),
     onSuccess: (me) => {
       queries.clear();
+      leaveStrangeSpace(me.spaces);
       queries.setQueryData(meQuery.queryKey, me);
       // Only within this console.
       router.history.replace(from?.startsWith('/') === true && !from.startsWith('//') ? from : '/');

@@ -1,13 +1,14 @@
 // How the console looks, who one is, one's password, and the way out.
-import { useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
 
-import { api, ask, chooseSpace } from '@/api/client';
+import { wordsOf } from '@/api/client';
 import { useMe } from '@/api/me';
+import { signOut } from '@/app/signOut';
 import { chooseTheme, useTheme } from '@/app/theme';
 import { Button } from '@/components/Button';
 import { CopyButton } from '@/components/CopyButton';
-import { Badge } from '@/components/Note';
+import { Badge, ErrorNote } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { useLanguage, useWords, words } from '@/i18n/language';
 
@@ -56,18 +57,13 @@ function Self() {
   const common = useWords(COMMON);
   const roles = useWords(ROLES);
   const me = useMe();
-  const queries = useQueryClient();
-  const leave = async () => {
-    await ask(api.POST('/api/logout'));
-    chooseSpace(null);
-    queries.clear();
-    location.assign('/login');
-  };
+  const leaving = useMutation({ mutationFn: signOut });
   return (
     <Card
       title={t.account}
-      actions={<Button small icon={<LogOut aria-hidden />} onPress={() => void leave()}>{t.signOut}</Button>}
+      actions={<Button small icon={<LogOut aria-hidden />} isPending={leaving.isPending} onPress={() => leaving.mutate()}>{t.signOut}</Button>}
     >
+      {leaving.error !== null && <ErrorNote>{wordsOf(leaving.error)}</ErrorNote>}
       <dl className={css.facts}>
         <dt>{t.user}</dt>
         <dd>{me.user.name} {me.user.isAdmin && <Badge>{t.operator}</Badge>}</dd>
