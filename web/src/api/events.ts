@@ -14,6 +14,8 @@ export type StreamState = 'connecting' | 'open' | 'lost';
 
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 15_000;
+/** The server says something every 15 seconds, if only that it is there. */
+const LONGEST_SILENCE = 45_000;
 
 export class EventStream {
   private readonly listeners = new Set<Listener>();
@@ -65,7 +67,8 @@ export class EventStream {
 
   private async once(signal: AbortSignal, opened: () => void): Promise<void> {
     const headers = { ...ownHeaders(), ...(this.last === undefined ? {} : { 'last-event-id': this.last }) };
-    const answer = await fetch('/api/events', { headers, signal });
+    const silence = new AbortController();
+    const answer = await fetch('/api/events', { headers, signal: AbortSignal.any([signal, silence.signal]) });
     if (!answer.ok || answer.body === null) throw new Error(answer.statusText);
     opened();
     this.become('open');
@@ -77,6 +80,17 @@ export class EventStream {
       },
     });
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let part = await reader.read(); !part.done; part = await reader.read()) parser.feed(part.value);
+    // After a machine slept, or a network changed, a connection may be dead without saying so.
+    const wait = () => setTimeout(() => silence.abort(), LONGEST_SILENCE);
+    let patience = wait();
+    try {
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        clearTimeout(patience);
+        patience = wait();
+        parser.feed(part.value);
+      }
+    } finally {
+      clearTimeout(patience);
+    }
   }
 }

@@ -2,6 +2,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 
+import { Batch } from '@/api/batch';
 import { EventStream, type HaftEvent } from '@/api/events';
 import { LiveContext } from '@/api/live';
 
@@ -10,25 +11,47 @@ export function Live({ children }: { children: ReactNode }) {
   const [stream] = useState(() => new EventStream());
   useEffect(() => stream.open(), [stream]);
   const isAgain = useRef(false);
-  useEffect(
-    () =>
-      stream.listen((event) => {
-        // What came while nobody listened is told again, but calls are not.
-        if (event.type === 'ready' && isAgain.current) void queries.invalidateQueries();
-        isAgain.current ||= event.type === 'ready';
-        renew(queries, event);
-      }),
-    [stream, queries],
-  );
+  useEffect(() => {
+    const stale = new Set<string>();
+    const renewal = new Batch(() => renew(queries, stale), () => PAUSE);
+    const leave = stream.listen((event) => {
+      // What came while nobody listened is told again, but calls are not.
+      if (event.type === 'ready' && isAgain.current) void queries.invalidateQueries();
+      isAgain.current ||= event.type === 'ready';
+      for (const noun of touched(event)) stale.add(noun);
+      if (stale.size > 0) renewal.wish();
+    });
+    return () => {
+      leave();
+      renewal.stop();
+    };
+  }, [stream, queries]);
   return <LiveContext value={stream}>{children}</LiveContext>;
 }
 
-/** `tool.updated` makes everything under `['tools']` be asked again. */
-function renew(queries: QueryClient, event: HaftEvent): void {
-  const what = event['what'];
-  if (typeof what === 'string') void queries.invalidateQueries({ queryKey: [`${what}s`] });
-  // A tool's agents show its name, and an agent's page its tools.
-  if (what === 'tool') void queries.invalidateQueries({ queryKey: ['agents'] });
-  // One's role may have changed, or the name of the space.
-  if (what === 'member' || what === 'space' || what === 'user') void queries.invalidateQueries({ queryKey: ['me'] });
+/** An import tells of a thousand tools at once; they are asked for once. */
+const PAUSE = 100;
+
+async function renew(queries: QueryClient, stale: Set<string>): Promise<void> {
+  const nouns = [...stale];
+  stale.clear();
+  await Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun] })));
 }
+
+/** What an event makes untrue, by the beginning of its key: `tool.updated` everything under `['tools']`. */
+function touched(event: HaftEvent): string[] {
+  const what = event['what'];
+  if (typeof what !== 'string') return [];
+  return [`${what}s`, ...(ALSO[what] ?? [])];
+}
+
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  // A tool's agents show its name, and an agent's page its tools.
+  tool: ['agents'],
+  // Forms name the secrets of the space together with one's own.
+  ownSecret: ['secrets'],
+  // One's role may have changed, or the name of the space.
+  member: ['me'],
+  space: ['me'],
+  user: ['me'],
+};

@@ -1,6 +1,6 @@
 // The editor itself, in a chunk of its own.
 import { json } from '@codemirror/lang-json';
-import { EditorState } from '@codemirror/state';
+import { Compartment, EditorState } from '@codemirror/state';
 import { EditorView, placeholder as placeholderOf } from '@codemirror/view';
 import { basicSetup } from 'codemirror';
 import { useEffect, useRef } from 'react';
@@ -36,12 +36,18 @@ const theme = EditorView.theme({
   '.cm-selectionMatch': { backgroundColor: 'var(--accent-soft)' },
 });
 
+/** What may become otherwise while the editor is open: the language of its label, and whether one may write. */
+const later = new Compartment();
+
+const laterOf = (label: string, isReadOnly: boolean) => [EditorView.contentAttributes.of({ 'aria-label': label }), EditorState.readOnly.of(isReadOnly)];
+
 export default function CodeMirror(props: EditorProps) {
   const { label, value, onChange, language = 'json', placeholder, minHeight = 160, isInvalid, autoFocus } = props;
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const changed = useRef(onChange);
-  const first = useRef({ value, language, placeholder, minHeight, label, autoFocus });
+  const isReadOnly = onChange === undefined;
+  const first = useRef({ value, language, placeholder, minHeight, label, autoFocus, isReadOnly });
   useEffect(() => {
     changed.current = onChange;
   });
@@ -62,8 +68,7 @@ export default function CodeMirror(props: EditorProps) {
           typeOver,
           EditorView.theme({ '.cm-content': { minHeight: `${begin.minHeight}px` } }),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ 'aria-label': begin.label }),
-          EditorState.readOnly.of(changed.current === undefined),
+          later.of(laterOf(begin.label, begin.isReadOnly)),
           ...(begin.language === 'json' ? [json()] : []),
           ...(begin.placeholder === undefined ? [] : [placeholderOf(begin.placeholder)]),
           EditorView.updateListener.of((update) => {
@@ -76,6 +81,9 @@ export default function CodeMirror(props: EditorProps) {
     if (begin.autoFocus === true) editor.focus();
     return () => editor.destroy();
   }, []);
+  useEffect(() => {
+    view.current?.dispatch({ effects: later.reconfigure(laterOf(label, isReadOnly)) });
+  }, [label, isReadOnly]);
   // A value from outside takes the place of what is there; one's own typing comes back unchanged.
   useEffect(() => {
     const editor = view.current;

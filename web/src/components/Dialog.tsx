@@ -62,12 +62,17 @@ export function Confirm({ title, children, verb, isOpen, onClose, onConfirm }: C
   const t = useWords(WORDS);
   const [error, setError] = useState<unknown>();
   const [isPending, setIsPending] = useState(false);
+  const close = () => {
+    // The next question, maybe about something else, begins anew.
+    setError(undefined);
+    onClose();
+  };
   const confirm = async () => {
     setIsPending(true);
     setError(undefined);
     try {
       await onConfirm();
-      onClose();
+      close();
     } catch (failed) {
       setError(failed);
     } finally {
@@ -75,11 +80,11 @@ export function Confirm({ title, children, verb, isOpen, onClose, onConfirm }: C
     }
   };
   return (
-    <Dialog title={title} isOpen={isOpen} onClose={onClose}>
+    <Dialog title={title} isOpen={isOpen} onClose={close}>
       <div>{children}</div>
       {error !== undefined && <ErrorNote>{wordsOf(error)}</ErrorNote>}
       <footer className={css.footer}>
-        <Button onPress={onClose}>{t.cancel}</Button>
+        <Button onPress={close}>{t.cancel}</Button>
         <Button look="danger" isPending={isPending} onPress={() => void confirm()}>{verb}</Button>
       </footer>
     </Dialog>
