@@ -91,6 +91,7 @@ test.describe('what is drawn', () => {
   });
 
   test('bounds of whole numbers that are left out move by one', () => {
+    expect(draw({ type: 'integer', minimum: 1, multipleOf: 5 }, {}).shape).toEqual({ kind: 'number', isInteger: true, minimum: 5, step: 5 });
     expect(draw({ type: 'integer', exclusiveMinimum: 0, maximum: 9 }, {}).shape).toEqual({ kind: 'number', isInteger: true, minimum: 1, maximum: 9, step: 1 });
     expect(draw({ type: 'number', multipleOf: 0.5 }, {}).shape).toEqual({ kind: 'number', isInteger: false, step: 0.5 });
   });

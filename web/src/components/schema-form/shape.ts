@@ -156,7 +156,9 @@ function numberShape(schema: JsonSchema, isInteger: boolean): Shape {
   const below = numberOf(schema, 'exclusiveMaximum');
   const step = numberOf(schema, 'multipleOf') ?? (isInteger ? 1 : undefined);
   // Of numbers that are not whole none comes next to a bound that is left out; the server says so then.
-  const minimum = numberOf(schema, 'minimum') ?? (isInteger && above !== undefined ? above + 1 : above);
+  const least = numberOf(schema, 'minimum') ?? (isInteger && above !== undefined ? above + 1 : above);
+  // A field counts its steps from the least, and so that must be one: of 1 or more in fives, 5.
+  const minimum = least !== undefined && step !== undefined && Number.isInteger(step) ? Math.ceil(least / step) * step : least;
   const maximum = numberOf(schema, 'maximum') ?? (isInteger && below !== undefined ? below - 1 : below);
   return {
     kind: 'number', isInteger,

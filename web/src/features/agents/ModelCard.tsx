@@ -55,7 +55,7 @@ export const ModelCard = memo(function ModelCard({ config, tools, locale, catego
         <ProviderFields config={config} set={set} faults={faults} isDisabled={isDisabled} />
         <div className={css.pair}>
           <NumberField
-            label={t.temperature} minimum={0} step={0.1} placeholder={t.own} isDisabled={isDisabled}
+            label={t.temperature} minimum={0} step={0.01} placeholder={t.own} isDisabled={isDisabled}
             error={faults['config.temperature']} value={config.temperature ?? undefined}
             onChange={(temperature) => set({ temperature: temperature ?? null })}
           />

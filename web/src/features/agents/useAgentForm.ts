@@ -51,14 +51,19 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
       queries.setQueryData(agentQuery(agent.id).queryKey, { agent, names });
       void queries.invalidateQueries({ queryKey: ['agents', 'list'] });
       void queries.invalidateQueries({ queryKey: ['agents', 'shown'] });
-      begin(baseOf({ agent, names }));
+      const next = baseOf({ agent, names });
+      setBase(next);
+      // What was typed while it was on its way stays.
+      setDraft((now) => (now === given ? next.draft : now));
       if (base.agent === null) made(agent);
     },
     onError: (error, given) => setFaults(faultsIn(error, given)),
   });
 
   return {
-    draft, edit, faults, isChanged, save, isOld,
+    draft, edit, faults, isChanged, save,
+    // One's own change may be told of before it is answered.
+    isOld: isOld && !save.isPending,
     saved: base,
     submit: () => {
       const begun = unfinishedFaults(draft, t.unfinished);

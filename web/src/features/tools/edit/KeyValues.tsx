@@ -45,7 +45,7 @@ export function KeyValues({ label, rows, onChange, path, violations, namePlaceho
   };
   // Enter within a row asks for the next one, and does not send the form.
   const byKeys = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing || !(event.target instanceof HTMLInputElement)) return;
     event.preventDefault();
     add();
   };

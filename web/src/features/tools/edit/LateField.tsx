@@ -14,7 +14,8 @@ export function LateField({ value, onChange, ...rest }: TextFieldProps) {
     if (typed !== value) onChange(typed);
   };
   const byKeys = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter') return;
+    // That Enter takes a word of the input method.
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
     event.preventDefault();
     done();
   };

@@ -4,6 +4,7 @@ import { type KeyboardEvent, type ReactNode, type SyntheticEvent, useEffect, use
 
 import { api, ask } from '@/api/client';
 import { Switch } from '@/components/Field';
+import { finishField } from '@/components/finishField';
 import { useWords, words } from '@/i18n/language';
 
 import { AboutSection } from './AboutSection';
@@ -49,6 +50,7 @@ export function ToolEditor({ begun, id, save, isOvertaken = false, reload, actio
   const { schema, refused } = useSchema(settled);
   const saving = useMutation({
     mutationFn: () => save(definition),
+    onMutate: state.send,
     onError: (error) => {
       const refused = refusedBy(error);
       state.beStrict(refused);
@@ -64,12 +66,16 @@ export function ToolEditor({ begun, id, save, isOvertaken = false, reload, actio
   };
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (saving.isPending) return;
+    if (saving.isPending || (id !== undefined && !isChanged)) return;
     if (state.hasBrokenJson) show(violations.map(({ path }) => path));
     else saving.mutate();
   };
   const byKeys = (event: KeyboardEvent) => {
-    if (event.key === 's' && (event.ctrlKey || event.metaKey)) submit(event);
+    if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    finishField(event.target);
+    // Once what the field gave is known here.
+    setTimeout(() => form.current?.requestSubmit());
   };
   const isBehind = isOvertaken && !saving.isPending;
   useEffect(() => {

@@ -67,6 +67,11 @@ export function draftOf(definition: Definition): Draft {
   };
 }
 
+/** The draft of what was saved, with the parts that were changed since that was sent. */
+export function begunAnew(begun: Definition, draft: Draft, sent: Draft): Draft {
+  return NAMES.reduce((next, name) => (draft[name] === sent[name] ? next : { ...next, [name]: draft[name] }), draftOf(begun));
+}
+
 /** The definition that the form now says, begun from the one it was opened with. */
 export function definitionFrom(begun: Definition, draft: Draft): Definition {
   return NAMES.reduce((definition, name) => written(name, begun, definition, draft[name]), begun);

@@ -6,7 +6,7 @@ import { api, ApiError, ask, type Violation } from '@/api/client';
 import { useWords } from '@/i18n/language';
 
 import { type Definition, inputOf } from './definition';
-import { brokenJson, definitionFrom, type Draft, draftOf, type PartName } from './draft';
+import { brokenJson, begunAnew, definitionFrom, type Draft, draftOf, type PartName } from './draft';
 import { same } from './json';
 import { useSettled } from './useSettled';
 import { isUntouched } from './violations';
@@ -26,6 +26,8 @@ export interface DraftState {
   hasBrokenJson: boolean;
   change: Change;
   discard: () => void;
+  /** It is on its way to the server: what is typed from now on stays when it comes back as saved. */
+  send: () => void;
   /** From now on what is missing is said too. */
   beStrict: (refused: readonly Violation[]) => void;
 }
@@ -33,10 +35,12 @@ export interface DraftState {
 export function useDraft(begun: Definition, id: string | undefined): DraftState {
   const [draft, setDraft] = useState(() => draftOf(begun));
   const [strict, setStrict] = useState<{ draft: Draft; refused: readonly Violation[] }>();
+  const [sent, setSent] = useState<Draft>();
   const [known, setKnown] = useState(begun);
   if (known !== begun) {
     setKnown(begun);
-    setDraft(draftOf(begun));
+    setDraft(sent === undefined ? draftOf(begun) : begunAnew(begun, draft, sent));
+    setSent(undefined);
     setStrict(undefined);
   }
   const definition = useMemo(() => definitionFrom(begun, draft), [begun, draft]);
@@ -59,7 +63,11 @@ export function useDraft(begun: Definition, id: string | undefined): DraftState 
       setDraft(draftOf(begun));
       setStrict(undefined);
     },
-    beStrict: (refused) => setStrict({ draft, refused }),
+    send: () => setSent(draft),
+    beStrict: (refused) => {
+      setSent(undefined);
+      setStrict({ draft, refused });
+    },
   };
 }
 

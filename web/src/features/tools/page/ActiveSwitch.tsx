@@ -23,7 +23,7 @@ export function ActiveSwitch({ tool, tag, id }: { tool: Tool; tag: string | null
         body: { isActive },
       })),
     onSuccess: (answer) => queries.setQueryData(toolQuery(id).queryKey, answer),
-    onError: () => void queries.invalidateQueries({ queryKey: ['tools', id] }),
+    onError: () => void queries.invalidateQueries({ queryKey: toolQuery(id).queryKey }),
   });
   const isActive = turn.isPending ? turn.variables : tool.isActive;
   return (

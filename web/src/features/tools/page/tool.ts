@@ -8,7 +8,8 @@ export type Tool = Schemas['Tool'];
 
 export const toolQuery = (id: string) =>
   queryOptions({
-    queryKey: ['tools', id],
+    // An id may be a name, and a name any word.
+    queryKey: ['tools', 'page', id],
     queryFn: () => askTagged(api.GET('/api/tools/{id}', { params: { path: { id } } })),
   });
 

@@ -5,6 +5,7 @@ import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, us
 import type { Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
+import { finishField } from '@/components/finishField';
 import { Hint, WarningNote } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { focusFirstWrong } from '@/components/schema-form/focus';
@@ -60,11 +61,7 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     event.stopPropagation();
-    // A number is taken when its field is left.
-    if (event.target instanceof HTMLInputElement) {
-      event.target.blur();
-      event.target.focus();
-    }
+    finishField(event.target);
     call();
   };
   return (
