@@ -5,6 +5,7 @@ import { Hammer } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 
 import { ApiError } from '@/api/client';
+import { useMay } from '@/api/me';
 import { Empty } from '@/components/Note';
 import { LoadFailed, Loading, Page } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
@@ -71,7 +72,7 @@ function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: strin
     <Page
       title={titleOf(tool, language)} about={<ToolFacts tool={tool} />}
       back={<Link to="/tools" search={{ q: undefined, category: undefined }}>{t.tools}</Link>}
-      actions={<ToolSide tool={tool} tag={tag} id={id} />}
+      actions={<ToolSide tool={tool} tag={tag} id={id} isForm={open === 'definition'} />}
     >
       <CircuitNote tool={tool} />
       <Tabs
@@ -85,11 +86,20 @@ function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: strin
   );
 }
 
-function ToolSide({ tool, tag, id }: { tool: Tool; tag: string | null; id: string }) {
+interface ToolSideProps {
+  tool: Tool;
+  tag: string | null;
+  id: string;
+  /** The definition is open, which says by itself whether the tool is on; switched beside it, it would be overtaken. */
+  isForm: boolean;
+}
+
+function ToolSide({ tool, tag, id, isForm }: ToolSideProps) {
+  const mayEdit = useMay('editor');
   return (
     <div className={head.side}>
       <ToolStats tool={tool} />
-      <ActiveSwitch tool={tool} tag={tag} id={id} />
+      {!(isForm && mayEdit && !isProvided(tool)) && <ActiveSwitch tool={tool} tag={tag} id={id} />}
       <ToolMenu tool={tool} />
     </div>
   );
