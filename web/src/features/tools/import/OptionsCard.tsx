@@ -1,5 +1,5 @@
 // How imported tools are called, and where their API is.
-import { type SyntheticEvent, useState } from 'react';
+import type { SyntheticEvent } from 'react';
 
 import { Button } from '@/components/Button';
 import { TextField } from '@/components/Field';
@@ -14,30 +14,30 @@ import { WORDS } from './words';
 
 interface Props {
   kind: Kind;
-  /** Those of the preview. */
   options: Options;
+  onChange: (options: Options) => void;
+  /** They are not those of the preview. */
+  isChanged: boolean;
   isPending: boolean;
   /** Why they were refused. */
   error: unknown;
-  onApply: (options: Options) => void;
+  onApply: () => void;
 }
 
-export function OptionsCard({ kind, options, isPending, error, onApply }: Props) {
+export function OptionsCard({ kind, options, onChange, isChanged, isPending, error, onApply }: Props) {
   const t = useWords(WORDS);
-  const [name, setName] = useState(options.name);
-  const [baseUrl, setBaseUrl] = useState(options.baseUrl);
-  const isChanged = name !== options.name || baseUrl !== options.baseUrl;
+  const { name, baseUrl } = options;
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    onApply({ name, baseUrl });
+    onApply();
   };
   return (
     <Card title={t.names}>
       <form onSubmit={submit} className={css.options}>
-        <TextField label={t.prefix} description={t.prefixHint} value={name} onChange={setName} isMono error={messageAt(error, 'name')} />
+        <TextField label={t.prefix} description={t.prefixHint} value={name} onChange={(next) => onChange({ ...options, name: next })} isMono error={messageAt(error, 'name')} />
         {kind !== 'curl' && (
           <TextField
-            label={t.baseUrl} description={t.baseUrlHint} value={baseUrl} onChange={setBaseUrl} placeholder="https://api.example.com" isMono
+            label={t.baseUrl} description={t.baseUrlHint} value={baseUrl} onChange={(next) => onChange({ ...options, baseUrl: next })} placeholder="https://api.example.com" isMono
             error={messageAt(error, 'baseUrl')}
           />
         )}

@@ -39,6 +39,9 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
   const format = useFormat();
   const { found } = outcome;
   const [picked, setPicked] = usePicked(found);
+  const [edited, setEdited] = useState(options);
+  // What is imported is what the preview shows.
+  const isEdited = edited.name !== options.name || edited.baseUrl !== options.baseUrl;
   const [search, setSearch] = useState('');
   const [group, setGroup] = useState(ANY);
   const sought = useDeferredValue(search).trim().toLowerCase();
@@ -71,10 +74,10 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
           {error !== null && !isOfOptions && <ErrorNote>{wordsOf(error)}</ErrorNote>}
           <div className={css.act}>
             <span className="quiet" role="status">
-              {isStoring ? t.importing(format.count(taken)) : t.picked(format.count(taken), format.count(found.length))}
+              {isStoring ? t.importing(format.count(taken)) : isEdited ? t.applyFirst : t.picked(format.count(taken), format.count(found.length))}
             </span>
             <Button
-              look="primary" isDisabled={taken === 0 || isReading} isPending={isStoring}
+              look="primary" isDisabled={taken === 0 || isReading || isEdited} isPending={isStoring}
               onPress={() => onImport(taken === found.length ? null : new Set(wanted))}
             >
               {(kind === 'haft' ? t.import : t.importTools)(format.count(taken))}
@@ -83,7 +86,12 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
         </div>
       </Card>
       <div className={css.side}>
-        {kind !== 'haft' && <OptionsCard kind={kind} options={options} isPending={isReading} error={error} onApply={onOptions} />}
+        {kind !== 'haft' && (
+          <OptionsCard
+            kind={kind} options={edited} onChange={setEdited} isChanged={isEdited} isPending={isReading} error={error}
+            onApply={() => onOptions(edited)}
+          />
+        )}
         <Findings outcome={outcome} />
       </div>
     </div>
