@@ -142,6 +142,23 @@ test('a call is made again, and the new one leads back to the first', async ({ c
   await expect(rows(page)).toHaveCount(2);
 });
 
+test('letters that lead from row to row are only letters where arguments are edited', async ({ console: page, haft, upstream }) => {
+  await weatherTool(haft, upstream);
+  await call(haft, 'weather_forecast', { city: 'Oslo' });
+  await call(haft, 'weather_forecast', { city: 'Bergen' });
+  await page.goto(`${haft.url}/calls`);
+  await rows(page).getByRole('link', { name: 'weather_forecast' }).first().click();
+  const opened = panel(page, 'weather_forecast');
+  await opened.getByRole('button', { name: 'Edit and replay' }).click();
+  const editor = opened.getByRole('textbox', { name: 'Arguments' });
+  await expect(editor).toBeFocused();
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.type('{"city": "Njkoping"');
+  await expect(editor).toContainText('Njkoping');
+  await opened.getByRole('button', { name: 'Call again' }).click();
+  await expect.poll(() => upstream.seen.at(-1)?.url).toBe('/forecast/Njkoping');
+});
+
 test('what changes something is only made again after a question', async ({ console: page, haft, upstream }) => {
   await haft.api('POST', '/api/tools', {
     name: 'create_ticket', description: 'Opens a ticket.', type: 'http',

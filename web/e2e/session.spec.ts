@@ -17,6 +17,23 @@ test('who is not signed in comes back to where they wanted to go', async ({ page
   await page.getByLabel('Token').and(page.locator('input')).fill('wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByRole('alert')).toContainText('token is not known');
+
+  await page.getByLabel('Token').and(page.locator('input')).fill(haft.token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page).toHaveURL(/\/settings\?tab=secrets/);
+});
+
+test('who loses the space they are in goes on in their own', async ({ console: page, haft }) => {
+  const { id } = await haft.api<{ id: string }>('POST', '/api/spaces', { name: 'Team' });
+  await page.goto(`${haft.url}/settings?tab=spaces`);
+  await page.getByRole('button', { name: 'Open the space Team' }).click();
+  await expect(page.getByRole('button', { name: 'Team', exact: true })).toBeVisible();
+
+  await haft.api('DELETE', `/api/spaces/${id}`);
+  await page.reload();
+  await expect(page.getByRole('button', { name: 'Personal', exact: true })).toBeVisible();
+  await page.getByRole('link', { name: 'Tools', exact: true }).click();
+  await expect(page.getByRole('link', { name: /calculator/ })).toBeVisible();
 });
 
 test('language and theme are chosen and kept; sign out ends the session', async ({ console: page, haft }) => {
