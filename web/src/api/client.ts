@@ -107,7 +107,8 @@ function failure(body: unknown, response: Response): ApiError {
     message,
     said.error?.kind,
     details,
-    said.error?.requestId,
+    // What stands before the server answers in its own words.
+    said.error?.requestId ?? response.headers.get('x-request-id') ?? undefined,
     (said as { data?: unknown }).data,
   );
 }

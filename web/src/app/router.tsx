@@ -5,6 +5,7 @@ import { ApiError } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { Loading } from '@/components/Page';
 
+import { ErrorPage } from './ErrorPage';
 import { NotFound } from './NotFound';
 import { queries } from './queries';
 import { Shell } from './Shell';
@@ -115,6 +116,7 @@ export const router = createRouter({
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
+  defaultErrorComponent: ErrorPage,
 });
 
 declare module '@tanstack/react-router' {
