@@ -219,3 +219,30 @@ test('whoever deletes a tool that an agent uses is told so in the one question',
   const { toolIds } = await haft.api<{ toolIds: string[] }>('GET', `/api/agents/${agent.id}`);
   expect(toolIds).toEqual(['datetime']);
 });
+
+test('where there is only the sample, the ways to a first tool stand first', async ({ console: page, haft, upstream }) => {
+  const first = page.getByRole('region', { name: 'Make your first tool' });
+  await page.goto(`${haft.url}/tools`);
+  await first.getByRole('button', { name: /Import OpenAPI/ }).click();
+  await expect(page.getByRole('tab', { name: 'OpenAPI' })).toHaveAttribute('aria-selected', 'true');
+  await page.goBack();
+  await first.getByRole('button', { name: /Fill in a form/ }).click();
+  await expect(page.getByRole('heading', { name: 'New tool', level: 1 })).toBeVisible();
+  await page.goBack();
+  await first.getByRole('button', { name: 'Try the sample' }).click();
+  await expect(page.getByRole('heading', { name: 'Weather (sample)', level: 1 })).toBeVisible();
+  await page.getByRole('textbox', { name: 'City' }).fill('Tokyo');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
+
+  await page.goBack();
+  await first.getByRole('button', { name: /Paste a cURL command/ }).click();
+  const dialog = page.getByRole('dialog', { name: 'Paste a cURL command' });
+  await dialog.getByRole('textbox', { name: 'cURL command' }).fill(`curl ${upstream.url}/weather/Oslo`);
+  await dialog.getByRole('textbox', { name: 'Description' }).fill('Weather of Oslo.');
+  await dialog.getByRole('button', { name: 'Create and open in the form' }).click();
+  await expect(page.getByRole('tab', { name: 'Definition' })).toHaveAttribute('aria-selected', 'true');
+  await page.goto(`${haft.url}/tools`);
+  await expect(page.getByRole('link', { name: 'Calculator' })).toBeVisible();
+  await expect(first).toBeHidden();
+});

@@ -14,9 +14,11 @@ import { useWords, words } from '@/i18n/language';
 import { Categories } from './list/Categories';
 import { FirstTool } from './list/FirstTool';
 import { categoriesQuery, toolsQuery } from './list/pages';
+import { isSample } from './list/sample';
 import { ToolGrid } from './list/ToolGrid';
 import css from './list/ToolsPage.module.css';
 import { useSearchText } from './list/useSearchText';
+import { isProvided } from './page/tool';
 
 const WORDS = words(
   {
@@ -46,7 +48,7 @@ export function ToolsPage() {
   });
   const tools = useMemo(() => list.data?.pages.flatMap((page) => page.tools) ?? [], [list.data]);
   const counts = useMemo(() => new Map(categories.data?.map(({ category: name, count }) => [name, count])), [categories.data]);
-  const isOnlyOthers = isByCategory && list.isSuccess && !list.hasNextPage && tools.every((tool) => tool.spaceId === null);
+  const hasNoneOfOnesOwn = isByCategory && list.isSuccess && !list.hasNextPage && tools.every((tool) => isProvided(tool) || isSample(tool));
   const error = list.error ?? categories.error;
   const actions = mayEdit && (
     <>
@@ -61,7 +63,7 @@ export function ToolsPage() {
         <SearchField label={t.search} value={typed} onChange={setTyped} />
         <Categories categories={categories.data ?? []} chosen={category} q={q} />
       </div>
-      {isOnlyOthers && mayEdit && <FirstTool />}
+      {hasNoneOfOnesOwn && mayEdit && <FirstTool tools={tools} />}
       {error !== null && <LoadFailed error={error} again={() => void Promise.all([categories.refetch(), list.refetch()])} />}
       {list.isPending && error === null && <Loading />}
       {list.isSuccess && tools.length === 0 && !list.hasNextPage && !isByCategory && <Empty icon={<SearchX />} title={t.none} action={all}>{t.noneAbout}</Empty>}
