@@ -29,7 +29,7 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
     <div className={css.empty}>
       <span className={css.emptyIcon} aria-hidden>{icon}</span>
       <h2>{title}</h2>
-      <div className={css.emptyText}>{children}</div>
+      {children !== false && <div className={css.emptyText}>{children}</div>}
       {action}
     </div>
   );

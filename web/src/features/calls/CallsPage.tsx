@@ -4,6 +4,7 @@ import { Activity, ArrowUp, Pause, Play, SearchX } from 'lucide-react';
 import { type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 
 import { useStreamState } from '@/api/live';
+import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Empty } from '@/components/Note';
 import { Card, Loading, LoadFailed, Page } from '@/components/Page';
@@ -24,13 +25,13 @@ const WORDS = words(
   {
     title: 'Calls', about: 'Every call of a tool, as it happens.', live: 'Live', paused: 'Paused', pause: 'Pause: show nothing new', resume: 'Follow new calls',
     fresh: (count: number, text: string) => (count === 1 ? '1 new call' : `${text} new calls`), many: (text: string) => `More than ${text} new calls`,
-    nothing: 'No calls yet', nothingText: 'As soon as an agent, a client or you call a tool, the call appears here by itself.', tryOne: 'Try the calculator',
+    nothing: 'No calls yet', nothingText: 'As soon as an agent, a client or you call a tool, the call appears here by itself.', nothingOthers: 'As soon as an agent, a client or somebody else calls a tool, the call appears here by itself.', tryOne: 'Try the calculator',
     noMatch: 'No call matches', noMatchText: 'Fewer filters or a longer time may show more.', clear: 'Clear all filters',
   },
   {
     title: '调用', about: '每一次工具调用，实时呈现。', live: '实时', paused: '已暂停', pause: '暂停：不再显示新调用', resume: '跟随新调用',
     fresh: (_count: number, text: string) => `${text} 条新调用`, many: (text: string) => `超过 ${text} 条新调用`,
-    nothing: '还没有调用', nothingText: '一旦智能体、客户端或你调用了工具，记录就会自动出现在这里。', tryOne: '试用计算器',
+    nothing: '还没有调用', nothingText: '一旦智能体、客户端或你调用了工具，记录就会自动出现在这里。', nothingOthers: '一旦智能体、客户端或其他人调用了工具，记录就会自动出现在这里。', tryOne: '试用计算器',
     noMatch: '没有符合条件的调用', noMatchText: '减少筛选条件或放宽时间范围，可能会看到更多。', clear: '清除全部筛选',
   },
 );
@@ -142,9 +143,11 @@ function NewCalls({ log, place }: { log: Following; place: RefObject<HTMLDivElem
 function NoCalls({ isFiltered, clear }: { isFiltered: boolean; clear: () => void }) {
   const t = useWords(WORDS);
   const navigate = route.useNavigate();
+  const mayCall = useMay('caller');
   if (isFiltered) {
     return <Empty icon={<SearchX />} title={t.noMatch} action={<Button onPress={clear}>{t.clear}</Button>}>{t.noMatchText}</Empty>;
   }
   const tryOne = () => void navigate({ to: '/tools/$id', params: { id: 'calculator' }, search: { tab: 'try' } });
-  return <Empty icon={<Activity />} title={t.nothing} action={<Button look="primary" onPress={tryOne}>{t.tryOne}</Button>}>{t.nothingText}</Empty>;
+  const action = mayCall && <Button look="primary" onPress={tryOne}>{t.tryOne}</Button>;
+  return <Empty icon={<Activity />} title={t.nothing} action={action}>{mayCall ? t.nothingText : t.nothingOthers}</Empty>;
 }

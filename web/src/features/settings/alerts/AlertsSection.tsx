@@ -52,7 +52,7 @@ export default function AlertsSection() {
   return (
     <Section title={names.alerts} about={t.about} actions={add}>
       {!may && <Hint>{t.mayNot}</Hint>}
-      <List label={names.alerts} pages={alerts} empty={<Empty icon={<Bell />} title={t.emptyTitle}>{t.empty}</Empty>}>
+      <List label={names.alerts} pages={alerts} empty={<Empty icon={<Bell />} title={t.emptyTitle}>{may && t.empty}</Empty>}>
         {(alert) => (
           <AlertRow key={alert.id} alert={alert} may={may} edit={() => setEdited(alert)} remove={() => setDeleted(alert)} />
         )}

@@ -65,7 +65,7 @@ export default function FilesSection() {
         <DropPlace onFiles={uploads.add}>{t.drop}</DropPlace>
       )}
       <UploadRows uploads={uploads} />
-      <List label={names.files} pages={files} empty={<Empty icon={<Files />} title={t.emptyTitle}>{t.empty}</Empty>}>
+      <List label={names.files} pages={files} empty={<Empty icon={<Files />} title={t.emptyTitle}>{may && t.empty}</Empty>}>
         {(file) => <FileRow key={file.id} file={file} may={may} link={() => setLinked(file)} remove={() => setDeleted(file)} />}
       </List>
       {linked !== null && <LinkDialog file={linked} onClose={() => setLinked(null)} />}

@@ -52,7 +52,7 @@ export default function ProvidersSection() {
   return (
     <Section title={names.providers} about={t.about} actions={add}>
       {!may && <Hint>{t.mayNot}</Hint>}
-      <List label={names.providers} pages={providers} empty={<Empty icon={<CloudCog />} title={t.emptyTitle}>{t.empty}</Empty>}>
+      <List label={names.providers} pages={providers} empty={<Empty icon={<CloudCog />} title={t.emptyTitle}>{may && t.empty}</Empty>}>
         {(provider) => (
           <ProviderRow
             key={provider.id} provider={provider} may={may}

@@ -91,7 +91,7 @@ function Secrets({ owner, may }: { owner: Owner; may: boolean }) {
     <Stack>
       <p className="quiet small">{owner === 'space' ? t.spaceAbout : t.meAbout}</p>
       {!may && <Hint>{owner === 'space' ? t.mayNot : t.mayNotOwn}</Hint>}
-      <List label={names.secrets} pages={secrets} empty={<Empty icon={<KeyRound />} title={t.emptyTitle}>{empty}</Empty>}>
+      <List label={names.secrets} pages={secrets} empty={<Empty icon={<KeyRound />} title={t.emptyTitle}>{may && empty}</Empty>}>
         {(secret) => (
           <Row
             key={secret.name} icon={<KeyRound />} title={<code>{referenceTo(secret)}</code>}

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { api, ask, type Schemas } from '@/api/client';
-import { useMe } from '@/api/me';
+import { type Role, useMe } from '@/api/me';
 import { Dialog } from '@/components/Dialog';
 import { Select, TextField } from '@/components/Field';
 import { useWords, words } from '@/i18n/language';
@@ -33,6 +33,8 @@ const WORDS = words(
 );
 
 const ORDER: readonly Scope[] = ['read', 'call', 'admin'];
+/** The widest scope that is of use to a role. */
+const WIDEST: Record<Role, Scope> = { viewer: 'read', caller: 'call', editor: 'admin', admin: 'admin' };
 const DAY = 24 * 60 * 60 * 1000;
 
 interface NewTokenProps {
@@ -69,8 +71,8 @@ function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (token: S
     onSuccess: onMade,
   });
   const failed = failures(save.error, ['name', 'expiresAt']);
-  // A token never allows more than what made it.
-  const allowed = ORDER.slice(0, ORDER.indexOf(me.scope) + 1);
+  // A token never allows more than what made it, nor than whose it is.
+  const allowed = ORDER.slice(0, Math.min(ORDER.indexOf(me.scope), ORDER.indexOf(WIDEST[me.role])) + 1);
   return (
     <Form
       verb={t.make} failed={failed} error={save.error} isPending={save.isPending}

@@ -21,7 +21,8 @@ type Opened = 'curl' | 'duplicate' | 'delete' | null;
 
 export function ToolMenu({ tool }: { tool: Tool }) {
   const t = useWords(WORDS);
-  const may = useMay('editor') && !isProvided(tool);
+  const mayCall = useMay('caller');
+  const mayEdit = useMay('editor') && !isProvided(tool);
   const [opened, setOpened] = useState<Opened>(null);
   const close = () => setOpened(null);
   const own: MenuAction[] = [
@@ -29,11 +30,12 @@ export function ToolMenu({ tool }: { tool: Tool }) {
     { id: 'delete', label: t.remove, icon: <Trash2 aria-hidden />, isDangerous: true, onAction: () => setOpened('delete') },
   ];
   const curl = { id: 'curl', label: t.curl, icon: <Terminal aria-hidden />, onAction: () => setOpened('curl') };
+  if (!mayCall) return null;
   return (
     <>
       <Menu
         label={t.more} trigger={<IconButton label={t.more} look="plain"><Ellipsis aria-hidden /></IconButton>}
-        actions={may ? [curl, ...own] : [curl]}
+        actions={mayEdit ? [curl, ...own] : [curl]}
       />
       <CurlDialog tool={tool} isOpen={opened === 'curl'} onClose={close} />
       {opened === 'duplicate' && <DuplicateDialog tool={tool} onClose={close} />}

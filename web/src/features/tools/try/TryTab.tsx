@@ -100,7 +100,7 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
           <span className={css.keys}>{isReadable ? (IS_MAC ? t.keysMac : t.keys) : t.mendFirst}</span>
         </footer>
       </Card>
-      <div ref={place} className={css.outcome}><OutcomeCard tool={tool} run={run} /></div>
+      <div ref={place} className={css.outcome}>{mayCall && <OutcomeCard tool={tool} run={run} />}</div>
     </div>
   );
 }
