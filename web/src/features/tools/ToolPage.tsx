@@ -25,11 +25,11 @@ const VersionsTab = lazy(() => import('./versions/VersionsTab').then(({ Versions
 
 const WORDS = words(
   {
-    tool: 'Tool', tools: 'Tools', parts: 'Parts of the tool', try: 'Try it', definition: 'Definition', versions: 'Versions',
+    tool: 'Tool', tools: 'Tools', parts: 'Parts of the tool', try: 'Try it', arguments: 'Arguments', definition: 'Definition', versions: 'Versions',
     gone: 'There is no such tool', goneText: 'It may have been deleted or renamed, or it is in another space.', back: 'To all tools',
   },
   {
-    tool: '工具', tools: '工具', parts: '工具的各部分', try: '试用', definition: '定义', versions: '版本',
+    tool: '工具', tools: '工具', parts: '工具的各部分', try: '试用', arguments: '参数', definition: '定义', versions: '版本',
     gone: '没有这个工具', goneText: '它可能已被删除或改名，或者在另一个空间中。', back: '查看所有工具',
   },
 );
@@ -60,6 +60,7 @@ function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: strin
   const { language } = useLanguage();
   const { tab } = route.useSearch();
   const navigate = route.useNavigate();
+  const mayCall = useMay('caller');
   const open: TabName = TABS.find((name) => name === tab) ?? 'try';
   const content: Record<TabName, ReactNode> = {
     try: <TryTab tool={tool} />,
@@ -79,7 +80,7 @@ function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: strin
         label={t.parts} selected={open}
         onSelect={(next) => next !== open && void navigate({ search: { tab: next === 'try' ? undefined : next } })}
         tabs={shown.map((name) => ({
-          id: name, label: t[name], content: <Suspense fallback={<Loading />}>{content[name]}</Suspense>,
+          id: name, label: name === 'try' && !mayCall ? t.arguments : t[name], content: <Suspense fallback={<Loading />}>{content[name]}</Suspense>,
         }))}
       />
     </Page>

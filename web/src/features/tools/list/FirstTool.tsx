@@ -19,7 +19,7 @@ const WORDS = words(
     title: 'Make your first tool', about: 'Any HTTP API becomes a tool that every agent can call. No code.',
     form: 'Fill in a form', formAbout: 'Method, address, headers, sign-in. The schema makes itself.',
     curl: 'Paste a cURL command', curlAbout: 'From an API’s documentation or the browser’s network panel.',
-    openapi: 'Import OpenAPI', openapiAbout: 'All operations of an API at once, and you pick. Postman and HAR too.',
+    openapi: 'Import OpenAPI', openapiAbout: 'Pick from all operations of an API. Postman and HAR too.',
     looking: 'Only looking around?', sample: 'Try the sample', sampleAbout: 'A pretended weather service that works offline.',
   },
   {

@@ -70,9 +70,11 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
         title={t.arguments}
         actions={(
           <span className={css.head}>
-            <IconButton label={t.reset} isDisabled={!mayCall} onPress={() => change((now) => ({ ...newDraft(tool.inputSchema), mode: now.mode }))}>
-              <RotateCcw aria-hidden />
-            </IconButton>
+            {mayCall && (
+              <IconButton label={t.reset} onPress={() => change((now) => ({ ...newDraft(tool.inputSchema), mode: now.mode }))}>
+                <RotateCcw aria-hidden />
+              </IconButton>
+            )}
             <Segmented
               label={t.view} value={draft.mode} isDisabled={!isReadable} onChange={(mode) => change((now) => ({ ...now, mode }))}
               options={[{ value: 'form', label: t.form }, { value: 'json', label: t.json }]}
@@ -85,20 +87,22 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
           {!tool.isActive && <WarningNote>{t.isOff}</WarningNote>}
           <Arguments schema={tool.inputSchema} draft={draft} change={change} errors={errors} isDisabled={!mayCall} onBroken={setIsBroken} />
         </div>
-        <footer className={css.actions}>
-          <div ref={runs} className={css.run}>
-            <Button
-              look="primary" icon={<Play aria-hidden />} isDisabled={!mayCall || !isReadable} isPending={run.isRunning && !run.isPreviewing}
-              onPress={() => call()}
-            >
-              {run.isRunning && !run.isPreviewing ? t.running : t.run}
+        {mayCall && (
+          <footer className={css.actions}>
+            <div ref={runs} className={css.run}>
+              <Button
+                look="primary" icon={<Play aria-hidden />} isDisabled={!isReadable} isPending={run.isRunning && !run.isPreviewing}
+                onPress={() => call()}
+              >
+                {run.isRunning && !run.isPreviewing ? t.running : t.run}
+              </Button>
+            </div>
+            <Button look="quiet" icon={<FlaskConical aria-hidden />} isDisabled={!isReadable || run.isRunning} onPress={() => call(true)}>
+              {t.preview}
             </Button>
-          </div>
-          <Button look="quiet" icon={<FlaskConical aria-hidden />} isDisabled={!mayCall || !isReadable || run.isRunning} onPress={() => call(true)}>
-            {t.preview}
-          </Button>
-          <span className={css.keys}>{isReadable ? (IS_MAC ? t.keysMac : t.keys) : t.mendFirst}</span>
-        </footer>
+            <span className={css.keys}>{isReadable ? (IS_MAC ? t.keysMac : t.keys) : t.mendFirst}</span>
+          </footer>
+        )}
       </Card>
       <div ref={place} className={css.outcome}>{mayCall && <OutcomeCard tool={tool} run={run} />}</div>
     </div>

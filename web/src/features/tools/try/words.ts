@@ -23,7 +23,7 @@ export const WORDS = words(
   {
     arguments: '参数', form: '表单', json: 'JSON', view: '参数填写方式', run: '运行', running: '运行中…', cancel: '取消',
     preview: '预览请求', reset: '重新填写', keys: 'Ctrl + Enter', keysMac: '⌘ + Enter',
-    mayNot: '你只能查看，不能调用：调用需要 caller 或更高的角色。', isOff: '该工具已停用，调用会被拒绝。',
+    mayNot: '你只能查看，不能调用：调用需要调用者或更高的角色。', isOff: '该工具已停用，调用会被拒绝。',
     badJson: (why: string) => `不是有效的 JSON：${why}`, notObject: '参数必须是一个 JSON 对象：{ … }', mendFirst: '请先修正 JSON。',
     outcome: '结果', waiting: '尚未调用', waitingText: '填写参数并点击“运行”，工具的返回会显示在这里。',
     succeeded: '成功', failed: '失败', cancelled: '已取消', previewed: '预览', elapsed: (time: string) => `已用 ${time}`,
