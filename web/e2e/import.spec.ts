@@ -3,6 +3,8 @@ import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test } from './support/haft';
 
+const KEY = 'k-9f8e7d6c5b4a';
+
 function shop(servers: string[]): string {
   const answers = { 200: { description: 'Done.' } };
   const customer = { name: 'customer', in: 'query', schema: { type: 'string' } };
@@ -100,4 +102,124 @@ test('what is no document is refused in words', async ({ console: page, haft }) 
   await expect(page.getByRole('alert')).toHaveCount(0);
   await page.getByRole('button', { name: 'Preview' }).click();
   await expect(page.getByRole('alert')).toContainText('must be a JSON or YAML object');
+});
+
+const picks = (page: Page, name: string | RegExp) => page.getByRole('checkbox', { name });
+const selected = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text });
+
+async function run(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
+}
+
+test('a document is fetched from its address', async ({ console: page, haft, upstream }) => {
+  upstream.answers = [{ status: 404, body: { error: 'gone' } }, { status: 200, body: JSON.parse(shop([upstream.url])) }];
+  await page.goto(`${haft.url}/tools/import`);
+  const address = page.getByRole('textbox', { name: 'Address of the document' });
+  await address.fill('shop.example/openapi.json');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await expect(page.getByRole('alert')).toContainText('An address begins with http:// or https://.');
+  await address.fill(`${upstream.url}/openapi.json`);
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await expect(page.getByRole('alert')).toContainText('404');
+  await page.getByRole('button', { name: 'Preview' }).click();
+
+  await expect(selected(page, '4 of 4 selected')).toBeVisible();
+  await page.getByRole('button', { name: 'Select none' }).click();
+  await expect(page.getByRole('button', { name: 'Import 0 tools' })).toBeDisabled();
+  await picks(page, 'GET /customers').check();
+  await page.getByRole('button', { name: 'Import 1 tool', exact: true }).click();
+  await expect(page.getByRole('heading', { name: '1 imported' })).toBeVisible();
+  await page.getByRole('link', { name: /listCustomers/ }).click();
+  await run(page);
+  expect(upstream.seen.map(({ url }) => url)).toEqual(['/openapi.json', '/openapi.json', '/openapi.json', '/customers']);
+});
+
+test('a Postman collection comes with its variables, its folders and its sign-in', async ({ console: page, haft, upstream }) => {
+  const request = (name: string, method: string, path: string, more = {}) => ({
+    name, request: { method, url: { raw: `{{base}}${path}`, host: ['{{base}}'], path: path.slice(1).split('/') }, ...more },
+  });
+  const collection = {
+    info: { name: 'Shop', schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json' },
+    auth: { type: 'bearer', bearer: [{ key: 'token', value: KEY }] },
+    variable: [{ key: 'base', value: upstream.url }],
+    item: [
+      { name: 'Orders', item: [request('List orders', 'GET', '/orders'), request('Create order', 'POST', '/orders', { body: { mode: 'raw', raw: '{"item": "tea"}', options: { raw: { language: 'json' } } } })] },
+      request('All customers', 'GET', '/customers'),
+    ],
+  };
+  await page.goto(`${haft.url}/tools/import`);
+  // The file is known for what it is, under whichever heading it is given.
+  await chooseFile(page, 'shop.postman_collection.json', JSON.stringify(collection));
+  await expect(page.getByRole('tab', { name: 'Postman' })).toHaveAttribute('aria-selected', 'true');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await expect(selected(page, '3 of 3 selected')).toBeVisible();
+  await expect(page.getByText('Comes with it')).toBeVisible();
+  await expect(page.locator('body')).not.toContainText(KEY);
+  await picks(page, 'POST /orders').uncheck();
+  await picks(page, 'GET /customers').uncheck();
+  await page.getByRole('button', { name: 'Import 1 tool', exact: true }).click();
+  await page.getByRole('listitem').getByRole('link', { name: /orders/i }).click();
+  await run(page);
+  expect(upstream.seen.map(({ method, url, headers }) => [method, url, headers.authorization])).toEqual([['GET', '/orders', `Bearer ${KEY}`]]);
+  expect(await importedTools(haft)).toHaveLength(1);
+});
+
+test('of a recording the requests to an API come in, and no answer leaves the browser', async ({ console: page, haft, upstream }) => {
+  const entry = (method: string, path: string, mimeType: string) => ({
+    request: { method, url: upstream.url + path, headers: [{ name: 'Accept', value: mimeType }], queryString: [], cookies: [] },
+    response: { status: 200, content: { mimeType, text: 'what only the browser saw' } },
+  });
+  const entries = [
+    entry('GET', '/orders/4100', 'application/json'), entry('GET', '/orders/4200', 'application/json'),
+    entry('GET', '/customers', 'application/json'), entry('GET', '/logo.svg', 'image/svg+xml'),
+  ];
+  const sent = page.waitForRequest('**/api/tools/import/har');
+  await page.goto(`${haft.url}/tools/import`);
+  await chooseFile(page, 'shop.har', JSON.stringify({ log: { version: '1.2', entries } }));
+  await expect(page.getByRole('tab', { name: 'HAR' })).toHaveAttribute('aria-selected', 'true');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  expect((await sent).postData()).not.toContain('what only the browser saw');
+  // Two orders are one kind of request, and a picture is none.
+  await expect(selected(page, '2 of 2 selected')).toBeVisible();
+  await expect(picks(page, /logo/)).toHaveCount(0);
+  await page.getByRole('button', { name: 'Import 2 tools' }).click();
+  await page.getByRole('listitem').getByRole('link', { name: /orders/i }).click();
+  await page.getByRole('tabpanel').getByRole('textbox').first().fill('4300');
+  await run(page);
+  expect(upstream.seen.map(({ url }) => url)).toEqual(['/orders/4300']);
+});
+
+test('exported definitions are matched by name, and only what was picked is changed', async ({ console: page, haft, upstream }) => {
+  const { id } = await haft.api<{ id: string }>('POST', '/api/tools', {
+    name: 'get_weather', description: 'Gives the weather.', type: 'http', config: { url: `${upstream.url}/weather` },
+  });
+  await haft.api('POST', '/api/tools', { name: 'get_tide', description: 'Gives the tide.', type: 'http', config: { url: `${upstream.url}/tide` } });
+  const agent = await haft.api<{ id: string }>('POST', '/api/agents', { name: 'guide', toolIds: [id] });
+  const exported = await haft.api('GET', '/api/tools/export');
+  await haft.api('DELETE', `/api/agents/${agent.id}`);
+  await haft.api('DELETE', '/api/tools/get_tide');
+  await haft.api('PATCH', `/api/tools/${id}`, { description: 'Gives the weather, wrongly.' });
+
+  await page.goto(`${haft.url}/tools/import`);
+  await chooseFile(page, 'haft.json', JSON.stringify(exported, null, 2));
+  await expect(page.getByRole('tab', { name: 'Haft definitions' })).toHaveAttribute('aria-selected', 'true');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  const row = (name: string) => page.getByRole('listitem').filter({ has: picks(page, new RegExp(`^${name}`)) });
+  await expect(row('get_tide')).toContainText('New');
+  await expect(row('guide')).toContainText('Agent');
+  await expect(row('sample_weather')).toContainText('Unchanged');
+  await expect(row('sample_weather').getByRole('checkbox')).not.toBeChecked();
+  await row('get_weather').getByRole('button', { name: '1 difference' }).click();
+  await expect(row('get_weather')).toContainText('Gives the weather, wrongly.');
+  await row('get_tide').getByRole('checkbox').uncheck();
+  await page.getByRole('button', { name: 'Import 2', exact: true }).click();
+  await expect(page.getByRole('heading', { name: '2 imported' })).toBeVisible();
+  await expect(page.getByText('1 new, 1 changed.')).toBeVisible();
+
+  const { items } = await haft.api<{ items: { name: string; description: string }[] }>('GET', '/api/tools?limit=200');
+  expect(items.find(({ name }) => name === 'get_weather')?.description).toBe('Gives the weather.');
+  expect(items.map(({ name }) => name)).not.toContain('get_tide');
+  await page.getByRole('link', { name: 'guide' }).click();
+  await expect(page.getByRole('button', { name: 'Configure get_weather' })).toBeVisible();
 });
