@@ -19,10 +19,12 @@ export function VersionActs({ tool, version, newest }: { tool: Tool; version: Ve
   const close = () => setIsAsked(false);
   const path = { id: tool.id };
   const body = { version: version.version };
+  // What somebody else changed since it was shown is not undone unseen.
+  const header = { 'If-Match': `"${tool.version}"` };
   const done = () => queries.invalidateQueries({ queryKey: ['tools'] });
   if (version.state === 'held') {
     const approve = async () => {
-      await ask(api.POST('/api/tools/{id}/approve', { params: { path }, body }));
+      await ask(api.POST('/api/tools/{id}/approve', { params: { path, header }, body }));
       await done();
     };
     return (
@@ -35,8 +37,6 @@ export function VersionActs({ tool, version, newest }: { tool: Tool; version: Ve
     );
   }
   const rollBack = async () => {
-    // What somebody else changed since it was shown is not undone unseen.
-    const header = { 'If-Match': `"${tool.version}"` };
     await ask(api.POST('/api/tools/{id}/rollback', { params: { path, header }, body }));
     await done();
   };

@@ -26,7 +26,7 @@ export function VersionList({ versions, live, picked, onPick }: Props) {
           >
             <span className={css.top}>
               <span className={css.number}>{t.version(version.version)}</span>
-              {version.version === live && <Badge tone="good">{t.live}</Badge>}
+              {version.version === live && version.state !== 'held' && <Badge tone="good">{t.live}</Badge>}
               {version.state === 'held' && <Badge tone="warn">{t.held}</Badge>}
             </span>
             <span className={css.line}><Line version={version} /></span>

@@ -73,24 +73,29 @@ function Compared({ tool, versions, pair, onChoose }: ComparedProps) {
   const may = useMay('editor');
   const version = versions.find((one) => one.version === pair.picked);
   const label = ({ version: number, state }: Version): string => {
-    if (number === tool.version) return t.liveOption(number);
-    return state === 'held' ? t.heldOption(number) : String(number);
+    if (state === 'held') return t.heldOption(number);
+    return number === tool.version ? t.liveOption(number) : String(number);
   };
   const options = versions.map((one) => ({ value: String(one.version), label: label(one) }));
-  const isOld = version !== undefined && version.version !== tool.version;
-  const acts = may && isOld ? <VersionActs tool={tool} version={version} newest={versions[0]?.version ?? tool.version} /> : undefined;
+  const isHeld = version?.state === 'held';
+  // The first version of all may be held too; nothing is called before it is approved.
+  const isActedOn = version !== undefined && (isHeld || version.version !== tool.version);
+  const acts = may && isActedOn ? <VersionActs tool={tool} version={version} newest={versions[0]?.version ?? tool.version} /> : undefined;
   return (
     <Card title={version === undefined ? t.compare : t.version(version.version)} actions={acts}>
-      {versions.length < 2 ? <Hint>{t.only}</Hint> : (
-        <div className={css.compared}>
-          {version?.state === 'held' && <WarningNote>{t.heldText}</WarningNote>}
-          <div className={css.pair} role="group" aria-label={t.pick}>
-            <Select label={t.before} value={String(pair.from)} options={options} onChange={(from) => onChoose({ ...pair, from: Number(from) })} />
-            <Select label={t.after} value={String(pair.to)} options={options} onChange={(to) => onChoose({ ...pair, to: Number(to) })} />
-          </div>
-          <Comparison id={tool.id} from={pair.from} to={pair.to} />
-        </div>
-      )}
+      <div className={css.compared}>
+        {isHeld && <WarningNote>{t.heldText}</WarningNote>}
+        {versions.length < 2 && !isHeld && <Hint>{t.only}</Hint>}
+        {versions.length >= 2 && (
+          <>
+            <div className={css.pair} role="group" aria-label={t.pick}>
+              <Select label={t.before} value={String(pair.from)} options={options} onChange={(from) => onChoose({ ...pair, from: Number(from) })} />
+              <Select label={t.after} value={String(pair.to)} options={options} onChange={(to) => onChoose({ ...pair, to: Number(to) })} />
+            </div>
+            <Comparison id={tool.id} from={pair.from} to={pair.to} />
+          </>
+        )}
+      </div>
     </Card>
   );
 }
