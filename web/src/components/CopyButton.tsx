@@ -4,7 +4,7 @@ import { useState } from 'react';
 
 import { useWords, words } from '@/i18n/language';
 
-import { Button, IconButton } from './Button';
+import { Button, IconButton, type Look } from './Button';
 import { copyText } from './copyText';
 
 const WORDS = words(
@@ -12,7 +12,14 @@ const WORDS = words(
   { copy: '复制', copied: '已复制', failed: '复制失败，请手动选择' },
 );
 
-export function CopyButton({ text, label, iconOnly = false }: { text: string; label?: string; iconOnly?: boolean }) {
+export interface CopyButtonProps {
+  text: string;
+  label?: string;
+  iconOnly?: boolean;
+  look?: Look;
+}
+
+export function CopyButton({ text, label, iconOnly = false, look = 'plain' }: CopyButtonProps) {
   const t = useWords(WORDS);
   const [outcome, setOutcome] = useState<'copied' | 'failed'>();
   const copy = async () => {
@@ -22,5 +29,5 @@ export function CopyButton({ text, label, iconOnly = false }: { text: string; la
   const said = outcome === undefined ? (label ?? t.copy) : t[outcome];
   const icon = outcome === undefined ? <Copy aria-hidden /> : outcome === 'copied' ? <Check aria-hidden /> : <X aria-hidden />;
   if (iconOnly) return <IconButton label={said} onPress={() => void copy()}>{icon}</IconButton>;
-  return <Button small icon={icon} onPress={() => void copy()}>{said}</Button>;
+  return <Button small look={look} icon={icon} onPress={() => void copy()}>{said}</Button>;
 }

@@ -79,8 +79,8 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
         <div className={css.foot}>
           <code className={css.path}>{chosen.path === '' ? t.whole : chosen.path}</code>
           <span className={css.copies}>
-            {chosen.path !== '' && <CopyButton text={chosen.path} label={t.copyPath} />}
-            <CopyButton text={typeof chosen.value === 'string' ? chosen.value : JSON.stringify(chosen.value, null, 2)} label={t.copyValue} />
+            {chosen.path !== '' && <CopyButton look="quiet" text={chosen.path} label={t.copyPath} />}
+            <CopyButton look="quiet" text={typeof chosen.value === 'string' ? chosen.value : JSON.stringify(chosen.value, null, 2)} label={t.copyValue} />
           </span>
           {typeof chosen.value === 'string' && chosen.value.length > 60 && <p className={css.full} tabIndex={0} role="region" aria-label={chosen.path}>{chosen.value}</p>}
         </div>
