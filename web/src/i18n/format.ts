@@ -11,7 +11,7 @@ const DAY = 24 * HOUR;
 export interface Format {
   /** 1,234 or 12.3K */
   count: (value: number) => string;
-  /** 0.4 % */
+  /** 0.4% */
   percent: (share: number) => string;
   /** 245 ms, 1.2 s, 3 min */
   duration: (milliseconds: number) => string;
@@ -29,7 +29,9 @@ export function formats(locale: string): Format {
   const clock = new Intl.DateTimeFormat(locale, {
     month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false,
   });
-  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: locale === 'zh-CN' ? 'short' : 'long' });
+  // A number stands free between Chinese characters, here as in every sentence.
+  const said = (value: number, unit: Intl.RelativeTimeFormatUnit) => relative.format(value, unit).replace(/(\d)(?=\p{Script=Han})/u, '$1 ');
   return {
     count: (value) => (Math.abs(value) < 10_000 ? plain : compact).format(value),
     percent: (value) => share.format(value),
@@ -43,10 +45,10 @@ export function formats(locale: string): Format {
     ago: (at, now = Date.now()) => {
       const past = new Date(at).getTime() - now;
       const size = Math.abs(past);
-      if (size < MINUTE) return relative.format(Math.round(past / SECOND), 'second');
-      if (size < HOUR) return relative.format(Math.round(past / MINUTE), 'minute');
-      if (size < DAY) return relative.format(Math.round(past / HOUR), 'hour');
-      return relative.format(Math.round(past / DAY), 'day');
+      if (size < MINUTE) return said(Math.round(past / SECOND), 'second');
+      if (size < HOUR) return said(Math.round(past / MINUTE), 'minute');
+      if (size < DAY) return said(Math.round(past / HOUR), 'hour');
+      return said(Math.round(past / DAY), 'day');
     },
     bytes: (value) => {
       if (value < 1024) return `${value} B`;

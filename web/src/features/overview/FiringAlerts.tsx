@@ -17,7 +17,7 @@ const WORDS = words(
   },
   {
     firing: '触发中的告警', errorRate: '错误率', p95: '延迟 p95', circuitOpen: '熔断数', queueDepth: '排队的运行', deadLetters: '放弃的运行',
-    above: (value: string, limit: string) => `${value}，高于 ${limit}`, since: (ago: string) => `始于${ago}`, everywhere: '全部工具', show: '查看相关调用',
+    above: (value: string, limit: string) => `${value}，高于 ${limit}`, since: (ago: string) => `${ago}开始`, everywhere: '全部工具', show: '查看相关调用',
   },
 );
 

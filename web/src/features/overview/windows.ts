@@ -12,7 +12,7 @@ export function windowOf(text: string | undefined): Window {
 
 const SHORT = words<Record<Window, string>>(
   { '15m': '15m', '1h': '1h', '6h': '6h', '24h': '24h', '7d': '7d', '30d': '30d', '90d': '90d' },
-  { '15m': '15分', '1h': '1时', '6h': '6时', '24h': '24时', '7d': '7天', '30d': '30天', '90d': '90天' },
+  { '15m': '15 分', '1h': '1 小时', '6h': '6 小时', '24h': '24 小时', '7d': '7 天', '30d': '30 天', '90d': '90 天' },
 );
 
 const LONG = words<Record<Window, string>>(

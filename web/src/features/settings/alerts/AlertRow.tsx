@@ -22,7 +22,7 @@ const WORDS = words(
     notTold: (why: string) => `The webhook was not told the last time: ${why}`,
   },
   {
-    ok: '正常', pending: '已超限，观察中', firing: '告警中', since: (ago: string) => `始于${ago}`, never: '从未触发',
+    ok: '正常', pending: '已超限，观察中', firing: '告警中', since: (ago: string) => `${ago}开始`, never: '从未触发',
     whole: '整个空间', gone: '已删除的工具', watches: (metric: string, of: string, limit: string) => `${of} 的${metric}高于 ${limit}`,
     watchesFor: (metric: string, of: string, limit: string, time: string) => `${of} 的${metric}持续 ${time} 高于 ${limit}`,
     was: (value: string) => `当时为 ${value}`, tells: (host: string) => `通知 ${host}`, tellsNobody: '仅在此显示',

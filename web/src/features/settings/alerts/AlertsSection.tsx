@@ -24,7 +24,7 @@ const WORDS = words(
   {
     about: 'An alert watches one number of this space, or of one tool, and tells when it is too high.', add: 'New alert',
     mayNot: 'Editors of the space make and change alerts.', emptyTitle: 'Nothing is watched yet',
-    empty: 'Start with the error rate of the whole space above 5 % for a minute.',
+    empty: 'Start with the error rate of the whole space above 5% for a minute.',
     deleteTitle: 'Delete this alert?', deleteText: 'Nobody is told of it any more, even if it fires right now.',
   },
   {

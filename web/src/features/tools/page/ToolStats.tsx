@@ -12,7 +12,7 @@ import type { Tool } from './tool';
 import css from './ToolStats.module.css';
 
 const WORDS = words(
-  { label: 'The last 24 hours', calls: 'Calls, 24 h', errors: 'Errors', p95: '95 % within', none: '–' },
+  { label: 'The last 24 hours', calls: 'Calls, 24 h', errors: 'Errors', p95: '95% within', none: '–' },
   { label: '最近 24 小时', calls: '24 小时调用', errors: '错误率', p95: '95% 耗时', none: '–' },
 );
 

@@ -19,7 +19,7 @@ export const WORDS = words(
   {
     versions: '版本', version: (number) => `版本 ${number}`, live: '当前', held: '待批准', first: '创建',
     changed: (fields) => `修改了 ${fields}`, backTo: (number) => `恢复到版本 ${number}`,
-    by: (name) => `由 ${name}`, more: '显示更早的版本', and: '、', others: (count) => `另外 ${count} 项`,
+    by: (name) => `· ${name}`, more: '显示更早的版本', and: '、', others: (count) => `另外 ${count} 项`,
     before: '之前', after: '之后', compare: '差异', pick: '比较', liveOption: (number) => `${number}（当前）`,
     heldOption: (number) => `${number}（待批准）`, view: '显示方式', list: '列表', code: '并排对照',
     same: '这两个版本完全相同。', only: '目前只有一个版本。每次修改都会产生新版本，并可随时恢复。',
