@@ -14,7 +14,7 @@ import { CATEGORIES, KINDS, titleOf, wordFor } from './words';
 
 const WORDS = words(
   { off: 'Off', changed: (ago: string) => `Changed ${ago}` },
-  { off: '已停用', changed: (ago: string) => `更新于${ago}` },
+  { off: '已停用', changed: (ago: string) => `${ago}更新` },
 );
 
 type Icon = ComponentType<{ size?: number; 'aria-hidden'?: boolean }>;

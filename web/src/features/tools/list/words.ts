@@ -12,9 +12,9 @@ export const CATEGORIES = words(
   { search: '搜索', math: '数学', utility: '实用', data: '数据', custom: '自定义', mcp: 'MCP' },
 );
 
-/** A word of one's own stands for itself. */
+/** A word of one's own stands for itself, begun as the others are. */
 export function wordFor(known: Readonly<Record<string, string>>, name: string): string {
-  return Object.hasOwn(known, name) ? (known[name] ?? name) : name;
+  return Object.hasOwn(known, name) ? (known[name] ?? name) : name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 export function titleOf(tool: Pick<Schemas['Tool'], 'title' | 'name'>, language: Language): string {
