@@ -47,7 +47,8 @@ export function Chart(props: ChartProps) {
         <span className="hidden">{summary}</span>
         <span className={css.legend} aria-hidden>
           {at !== undefined && <span className="quiet">{formatMoment(at)}</span>}
-          {series.map((one) => (
+          {/* The one line of a chart is what its title says, until a moment of it is pointed at. */}
+          {(series.length > 1 || pointed !== undefined) && series.map((one) => (
             <span key={one.label} className={css.key}>
               <span className={`${css.swatch} ${css[one.tone]}`} />
               {one.label}

@@ -21,12 +21,12 @@ import { OwnPassword } from './OwnPassword';
 const WORDS = words(
   {
     title: 'Appearance & account', about: 'How the console looks to you, and how you come in.', appearance: 'Appearance', language: 'Language', theme: 'Theme',
-    system: 'System', light: 'Light', dark: 'Dark', account: 'Account', user: 'Name', id: 'Id', space: 'Space', role: 'Role',
+    system: 'System', light: 'Light', dark: 'Dark', account: 'Account', user: 'Name', id: 'ID', space: 'Space', role: 'Role',
     operator: 'Runs the server', signOut: 'Sign out', password: 'Password',
   },
   {
     title: '外观与账户', about: '控制台的外观与你的登录方式。', appearance: '外观', language: '语言', theme: '主题',
-    system: '跟随系统', light: '浅色', dark: '深色', account: '账户', user: '用户名', id: 'Id', space: '空间', role: '角色',
+    system: '跟随系统', light: '浅色', dark: '深色', account: '账户', user: '用户名', id: 'ID', space: '空间', role: '角色',
     operator: '服务器管理员', signOut: '退出登录', password: '密码',
   },
 );

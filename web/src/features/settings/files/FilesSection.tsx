@@ -12,7 +12,7 @@ import { Empty, Hint } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
 import { List } from '../parts/List';
-import { usePages } from '../parts/pages';
+import { itemsOf, usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
 import { SECTION_WORDS } from '../sections';
 import { COMMON } from '../words';
@@ -49,6 +49,8 @@ export default function FilesSection() {
   const [deleted, setDeleted] = useState<Artifact | null>(null);
   const [linked, setLinked] = useState<Artifact | null>(null);
   const files = usePages(['artifacts'], (cursor) => ask(api.GET('/api/artifacts', { params: { query: { limit: 50, cursor } } })));
+  // The place to drop the first one is then all there is.
+  const isEmpty = files.isSuccess && itemsOf(files).length === 0;
   const remove = async (id: string) => {
     await ask(api.DELETE('/api/artifacts/{id}', { params: { path: { id } } }));
     await queries.invalidateQueries({ queryKey: ['artifacts'] });
@@ -61,13 +63,13 @@ export default function FilesSection() {
   return (
     <Section title={names.files} about={t.about} actions={pick}>
       {!may && <Hint>{t.mayNot}</Hint>}
-      {may && (
-        <DropPlace onFiles={uploads.add}>{t.drop}</DropPlace>
-      )}
+      {may && <DropPlace onFiles={uploads.add}>{isEmpty ? <Empty icon={<Files />} title={t.emptyTitle}>{t.empty} {t.drop}</Empty> : t.drop}</DropPlace>}
       <UploadRows uploads={uploads} />
-      <List label={names.files} pages={files} empty={<Empty icon={<Files />} title={t.emptyTitle}>{may && t.empty}</Empty>}>
-        {(file) => <FileRow key={file.id} file={file} may={may} link={() => setLinked(file)} remove={() => setDeleted(file)} />}
-      </List>
+      {!(may && isEmpty) && (
+        <List label={names.files} pages={files} empty={<Empty icon={<Files />} title={t.emptyTitle}>{may && t.empty}</Empty>}>
+          {(file) => <FileRow key={file.id} file={file} may={may} link={() => setLinked(file)} remove={() => setDeleted(file)} />}
+        </List>
+      )}
       {linked !== null && <LinkDialog file={linked} onClose={() => setLinked(null)} />}
       <Confirm
         title={t.deleteTitle(deleted?.name ?? '')} verb={common.remove} isOpen={deleted !== null}
