@@ -1,8 +1,7 @@
 // One argument of a tool: who says what it is, and the value where it is said beforehand.
-import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
-
 import { useMay } from '@/api/me';
 import { Badge } from '@/components/Note';
+import { Segmented } from '@/components/Segmented';
 import { useWords, words } from '@/i18n/language';
 
 import type { Argument } from './arguments';
@@ -36,10 +35,6 @@ export function ArgumentRow({ argument, bound, replace, error }: ArgumentRowProp
   const t = useWords(WORDS);
   const mayEdit = useMay('editor');
   const given = givenOf(bound, argument.name);
-  const choose = (keys: Set<unknown>) => {
-    const mode = MODES.find((one) => keys.has(one));
-    if (mode !== undefined) replace(decide(bound, argument.name, mode, firstValue(argument)));
-  };
   return (
     <li className={css.argument}>
       <div className={css.head}>
@@ -49,12 +44,10 @@ export function ArgumentRow({ argument, bound, replace, error }: ArgumentRowProp
           {argument.isRequired && <Badge>{t.required}</Badge>}
           {argument.isUnknown && <Badge tone="warn">{t.unknown}</Badge>}
         </div>
-        <ToggleButtonGroup
-          aria-label={t.who(argument.name)} className={css.modes ?? ''} selectionMode="single" disallowEmptySelection isDisabled={!mayEdit}
-          selectedKeys={[modeOf(bound, argument.name)]} onSelectionChange={choose}
-        >
-          {MODES.map((mode) => <ToggleButton key={mode} id={mode} className={css.mode ?? ''}>{t[mode]}</ToggleButton>)}
-        </ToggleButtonGroup>
+        <Segmented
+          label={t.who(argument.name)} value={modeOf(bound, argument.name)} options={MODES.map((mode) => ({ value: mode, label: t[mode] }))} isDisabled={!mayEdit}
+          onChange={(mode) => replace(decide(bound, argument.name, mode, firstValue(argument)))}
+        />
       </div>
       {argument.description !== '' && <p className={css.what}>{argument.description}</p>}
       {given !== undefined && (

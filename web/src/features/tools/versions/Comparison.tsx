@@ -1,13 +1,13 @@
 // Two versions against each other: as a list of what differs, or as JSON side by side.
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
 
 import { api, ask } from '@/api/client';
 import { pretty } from '@/components/Code';
 import { Checkbox } from '@/components/Field';
 import { Hint } from '@/components/Note';
 import { LoadFailed, Loading } from '@/components/Page';
+import { Segmented } from '@/components/Segmented';
 import { useWords } from '@/i18n/language';
 
 import { definitionOf } from '../page/definition';
@@ -34,13 +34,7 @@ export function Comparison(pair: Pair) {
   const [view, setView] = useState<View>('list');
   return (
     <div className={css.comparison}>
-      <ToggleButtonGroup
-        aria-label={t.view} className={css.views ?? ''} selectedKeys={[view]} disallowEmptySelection
-        onSelectionChange={(keys) => setView(keys.has('code') ? 'code' : 'list')}
-      >
-        <ToggleButton id="list" className={css.view ?? ''}>{t.list}</ToggleButton>
-        <ToggleButton id="code" className={css.view ?? ''}>{t.code}</ToggleButton>
-      </ToggleButtonGroup>
+      <div><Segmented label={t.view} value={view} onChange={setView} options={[{ value: 'list', label: t.list }, { value: 'code', label: t.code }]} /></div>
       {view === 'list' ? <AsList {...pair} /> : <AsCode {...pair} />}
     </div>
   );
