@@ -16,8 +16,9 @@ export interface PlotProps extends ChartProps {
 
 /** A drag shorter than this is a click. */
 const SHORTEST_DRAG = 6;
-const Y_AXIS_WIDTH = 60;
-const X_AXIS_HEIGHT = 30;
+const LETTER_WIDTH = 7;
+const AXIS_GAP = 12;
+const X_AXIS_HEIGHT = 24;
 
 export default function Plot(props: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -59,14 +60,14 @@ function optionsOf(colours: Colours, latest: { readonly current: PlotProps }, wi
   return {
     width,
     height,
-    padding: [8, 20, 0, 0],
+    padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(most, latest.current.atLeast ?? 0) * 1.08 || 1] } },
     axes: [
       { ...axis, grid: { show: false }, size: X_AXIS_HEIGHT, space: 80, values: (_plot, splits) => splits.map((at) => latest.current.formatTime(at)) },
       {
-        ...axis, grid: { stroke: colours.line, width: 1 }, size: Y_AXIS_WIDTH, space: 40,
+        ...axis, grid: { stroke: colours.line, width: 1 }, size: (_plot, written) => widthOf(written), space: 40,
         values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
       },
     ],
@@ -82,6 +83,12 @@ function optionsOf(colours: Colours, latest: { readonly current: PlotProps }, wi
       }],
     },
   };
+}
+
+/** As wide as the longest of them, so that a drawing begins where its title does. */
+function widthOf(written: readonly string[] | null): number {
+  const longest = Math.max(2, ...(written ?? []).map((text) => text.length));
+  return longest * LETTER_WIDTH + AXIS_GAP;
 }
 
 function lineOf(one: Series, colours: Colours): uPlot.Series {
