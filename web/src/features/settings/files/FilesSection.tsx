@@ -63,7 +63,7 @@ export default function FilesSection() {
   return (
     <Section title={names.files} about={t.about} actions={pick}>
       {!may && <Hint>{t.mayNot}</Hint>}
-      {may && <DropPlace onFiles={uploads.add}>{isEmpty ? <Empty icon={<Files />} title={t.emptyTitle}>{t.empty} {t.drop}</Empty> : t.drop}</DropPlace>}
+      {may && <DropPlace onFiles={uploads.add}>{isEmpty ? <Empty icon={<Files />} title={t.emptyTitle}><p>{t.empty}</p><p>{t.drop}</p></Empty> : t.drop}</DropPlace>}
       <UploadRows uploads={uploads} />
       {!(may && isEmpty) && (
         <List label={names.files} pages={files} empty={<Empty icon={<Files />} title={t.emptyTitle}>{may && t.empty}</Empty>}>
