@@ -96,10 +96,12 @@ function Input({ drawn: { shape }, input }: { drawn: Drawn; input: InputProps })
 }
 
 function About({ text, limits }: { text: string | undefined; limits: string | undefined }) {
+  // A dot parts them where no full stop does.
+  const parted = text === undefined ? '' : `${css.apart} ${/[.。!?！？]$/.test(text) ? '' : css.dotted}`;
   return (
     <>
       {text}
-      {limits !== undefined && <span className={text === undefined ? '' : css.apart}>{limits}</span>}
+      {limits !== undefined && <span className={parted}>{limits}</span>}
     </>
   );
 }

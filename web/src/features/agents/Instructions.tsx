@@ -28,7 +28,7 @@ const WORDS = words(
   },
 );
 
-const PROMPT_ROWS = 14;
+const PROMPT_ROWS = 10;
 
 export interface InstructionsProps {
   draft: Draft;

@@ -24,11 +24,11 @@ const WORDS = words(
   {
     all: (category: string) => `“${category}”的全部工具`, more: (left: string) => `显示更多（还有 ${left} 个）`,
     some: (chosen: string, all: string) => `${chosen} / ${all}`,
-    custom: '自定义', data: '数据', math: '数学', search: '搜索', utility: '实用工具',
+    custom: '自定义', data: '数据', math: '数学', search: '搜索', utility: '实用',
   },
 );
 
-/** Categories of what comes with Haft have a name in both languages. */
+/** Categories of what comes with Haft have a name in both languages; one's own begin as these do. */
 const KNOWN = ['custom', 'data', 'math', 'search', 'utility'] as const;
 const STEP = 50;
 
@@ -42,7 +42,7 @@ export function PickerGroup({ group, isOpenAtFirst, chosen, choose }: PickerGrou
   const format = useFormat();
   const [isOpen, setIsOpen] = useState(isOpenAtFirst);
   const known = KNOWN.find((one) => one === group.category);
-  const name = known === undefined ? group.category : t[known];
+  const name = known === undefined ? group.category.charAt(0).toUpperCase() + group.category.slice(1) : t[known];
   const count = group.tools.filter((tool) => chosen.has(tool.id)).length;
   return (
     <Disclosure className={css.group ?? ''} isExpanded={isOpen} onExpandedChange={setIsOpen}>
