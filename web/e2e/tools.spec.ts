@@ -144,7 +144,7 @@ test('tools are found by words and by category', async ({ console: page, haft })
   await expect(list.getByRole('heading', { name: 'shop 2' })).toBeVisible();
 
   const categories = page.getByRole('navigation', { name: 'Categories' });
-  await categories.getByRole('link', { name: /^shop/ }).click();
+  await categories.getByRole('link', { name: /^Shop/ }).click();
   await expect(list.getByRole('link')).toHaveCount(2);
   await expect(page).toHaveURL(/category=shop/);
   const search = page.getByRole('searchbox', { name: 'Search tools' });
