@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{AgentId, Binding, Locale, Policy, SpaceId, ToolConfig, ToolId, UserId, Violation};
+use crate::{AgentId, Binding, Locale, Policy, PolicyRule, SpaceId, ToolConfig, ToolId, UserId, Violation};
 
 /// An agent as somebody defined it, with its bindings: one thing, with one version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,6 +80,9 @@ pub struct AgentBinding {
     pub pinned_version: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
+    /// Of `policy` ask: only when this holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_when: Option<String>,
     /// Smaller first.
     #[serde(default)]
     pub sort_order: i64,
@@ -139,6 +142,7 @@ impl AgentBinding {
             tool_id,
             pinned_version: None,
             policy: None,
+            ask_when: None,
             sort_order: 0,
             tool_config: Map::new(),
             overrides: Overrides::default(),
@@ -148,7 +152,8 @@ impl AgentBinding {
 
     /// The part of it that a call needs.
     pub fn to_binding(&self) -> Result<Binding, Violation> {
-        Ok(Binding { tool_config: ToolConfig::parse(self.tool_config.clone())?, policy: self.policy })
+        let policy = PolicyRule::read(self.policy, self.ask_when.as_deref())?;
+        Ok(Binding { tool_config: ToolConfig::parse(self.tool_config.clone())?, policy })
     }
 }
 

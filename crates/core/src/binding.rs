@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Message, Policy, Violation};
+use crate::{Message, PolicyRule, Violation};
 
 crate::templates! {
     FIXED_NOT_OBJECT = "binding.fixedNotObject",
@@ -14,7 +14,7 @@ crate::templates! {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Binding {
     pub tool_config: ToolConfig,
-    pub policy: Option<Policy>,
+    pub policy: PolicyRule,
 }
 
 /// Argument values a binding gives: defaults, which a call may override, and

@@ -71,7 +71,18 @@ pub struct CallOptions {
     /// The span of the caller's trace that the call is part of.
     pub trace_parent: Option<TraceParent>,
     pub binding: Option<Arc<Binding>>,
+    pub consent: Consent,
+    /// Where the tool's progress goes besides.
+    pub progress: Option<Arc<dyn ProgressSink>>,
     pub cancel: Option<CancellationToken>,
+}
+
+/// Whether a person approved the call, where its policy asks for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Consent {
+    #[default]
+    None,
+    Given,
 }
 
 /// Whether arguments that almost fit are made to fit.
@@ -176,6 +187,13 @@ impl CallOptions {
         self
     }
 
+    /// A person approved it.
+    #[must_use]
+    pub fn approved(mut self) -> Self {
+        self.consent = Consent::Given;
+        self
+    }
+
     /// Cancelling the token cancels the call.
     #[must_use]
     pub fn cancel(mut self, token: CancellationToken) -> Self {
@@ -214,6 +232,12 @@ pub struct CallInfo {
 /// Where a tool's progress goes.
 pub trait ProgressSink: Send + Sync {
     fn progress(&self, call: &CallInfo, attempt: u32, progress: Progress);
+}
+
+impl fmt::Debug for dyn ProgressSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgressSink")
+    }
 }
 
 /// How far a call has come.

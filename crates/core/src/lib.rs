@@ -11,6 +11,7 @@ pub mod artifact;
 pub mod binding;
 pub mod builtin;
 pub mod call;
+pub mod condition;
 pub mod effect;
 pub mod error;
 pub mod id;
@@ -22,6 +23,7 @@ pub mod message;
 pub mod name;
 pub mod nearest;
 pub mod outcome;
+pub mod policy;
 pub mod provider;
 pub mod redact;
 pub mod retry;
@@ -38,6 +40,7 @@ pub use arguments::Arguments;
 pub use artifact::{ArtifactBytes, ArtifactRef, Artifacts};
 pub use binding::{Binding, ToolConfig};
 pub use call::{CallContext, CallOptions, Caller, Progress, Source};
+pub use condition::Condition;
 pub use effect::{Effect, Policy};
 pub use error::{CallError, ErrorKind, Violation};
 pub use id::{AgentId, CallId, ConversationId, RequestId, RunId, SpaceId, ToolId, UserId};
@@ -46,6 +49,7 @@ pub use locale::Locale;
 pub use message::{Message, Template};
 pub use name::{KindName, ToolName};
 pub use outcome::ToolExecutionResult;
+pub use policy::PolicyRule;
 pub use retry::RetryPolicy;
 pub use schema::ToolSchema;
 pub use secret::{SecretRef, Secrets};
@@ -61,6 +65,8 @@ pub fn all_templates() -> Vec<&'static Template> {
         artifact::TEMPLATES,
         binding::TEMPLATES,
         builtin::TEMPLATES,
+        condition::TEMPLATES,
+        policy::TEMPLATES,
         redact::TEMPLATES,
         text::TEMPLATES,
         tool::input::TEMPLATES,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_core::call::Consent;
 use haft_core::schema::Admitted;
-use haft_core::{Arguments, CallError, CallOptions, ErrorKind, Message, Policy, Violation};
+use haft_core::{Arguments, Binding, CallError, CallOptions, ErrorKind, Message, Policy, Violation};
 use serde_json::Value;
 
 use crate::catalogue::Entry;
@@ -17,8 +18,8 @@ haft_core::templates! {
         "{tool} is blocked by its policy",
         "{tool} 被策略禁止";
     NEEDS_APPROVAL = "policy.needsApproval",
-        "{tool} may run only after a person approves it, and this server cannot wait for approvals yet; set its policy to allow, or call another tool",
-        "{tool} 需要人工批准才能运行，而本服务暂不支持等待批准；请将其策略改为 allow，或调用其他工具";
+        "{tool} may run only after a person approves it, and nobody can be asked from here",
+        "{tool} 需要人工批准才能运行，而此处无法请求批准";
     OUT_OF_RANGE = "options.outOfRange",
         "{value} is not between {least} and {most}",
         "{value} 不在 {least} 到 {most} 之间";
@@ -71,9 +72,9 @@ pub(crate) fn admit(
             return refuse(error, Arc::new(refused.arguments), refused.coerced);
         }
     };
-    let bound = binding.and_then(|binding| binding.policy).unwrap_or_default();
-    let denied = match spec.policy.unwrap_or_default().stricter(bound) {
+    let denied = match policy(&entry, binding, arguments.as_value()) {
         Policy::Allow => None,
+        Policy::Ask if options.consent == Consent::Given => None,
         Policy::Ask => Some(&NEEDS_APPROVAL),
         Policy::Block => Some(&BLOCKED),
     };
@@ -81,6 +82,12 @@ pub(crate) fn admit(
         return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.shared(), coerced);
     }
     Ok(AdmittedCall { entry, arguments, coerced })
+}
+
+/// What the tool and its binding say to these arguments: the stricter of both.
+pub(crate) fn policy(entry: &Entry, binding: Option<&Binding>, arguments: &Value) -> Policy {
+    let bound = binding.map(|binding| binding.policy.of(arguments)).unwrap_or_default();
+    entry.policy.of(arguments).stricter(bound)
 }
 
 /// The same error, in the tool's own words where it has better ones.

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use haft_core::nearest::nearest;
 use haft_core::{
-    CallError, Effect, ErrorKind, Message, Prepared, SpaceId, ToolId, ToolName, ToolSchema, ToolVersion,
+    CallError, Effect, ErrorKind, Message, PolicyRule, Prepared, SpaceId, ToolId, ToolName, ToolSchema,
+    ToolVersion,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -48,6 +49,7 @@ pub(crate) struct Entry {
     pub(crate) output: Option<ToolSchema>,
     pub(crate) prepared: Arc<dyn Prepared>,
     pub(crate) effect: Effect,
+    pub(crate) policy: PolicyRule,
     pub(crate) limiter: Option<Arc<Limiter>>,
     pub(crate) bulkhead: Option<Arc<Bulkhead>>,
     /// Of the secrets that the last call used.
@@ -74,6 +76,7 @@ impl Entry {
             output: tool.output,
             prepared: tool.prepared,
             effect: tool.effect,
+            policy: tool.policy,
             limiter,
             bulkhead,
             mask: ArcSwapOption::empty(),

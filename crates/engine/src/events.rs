@@ -135,3 +135,23 @@ impl ProgressSink for Events {
         });
     }
 }
+
+/// Two who are told of progress, as one.
+pub(crate) fn both(
+    one: Option<Arc<dyn ProgressSink>>,
+    other: Option<Arc<dyn ProgressSink>>,
+) -> Option<Arc<dyn ProgressSink>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Arc::new(Both(one, other))),
+        (one, other) => one.or(other),
+    }
+}
+
+struct Both(Arc<dyn ProgressSink>, Arc<dyn ProgressSink>);
+
+impl ProgressSink for Both {
+    fn progress(&self, call: &CallInfo, attempt: u32, progress: Progress) {
+        self.0.progress(call, attempt, progress.clone());
+        self.1.progress(call, attempt, progress);
+    }
+}

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admit::AdmittedCall;
 use crate::breaker::Breaker;
 use crate::cache::{AnswerCache, CallKey};
+use crate::events::both;
 use crate::flight::Flight;
 use crate::secrets::reveal;
 use crate::service::Inner;
@@ -201,7 +202,8 @@ async fn make(
     };
     let mask = secrets.mask().cloned();
     flight.masked_by(mask.clone());
-    let (progress, artifacts) = (engine.progress.clone(), engine.artifacts.clone());
+    let progress = both(flight.options().progress.clone(), engine.progress.clone());
+    let artifacts = engine.artifacts.clone();
     let mut context = context(progress, call, flight, place, times.deadline, secrets, artifacts);
     let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
     let retry = RetryPolicy::new(entry.effect, spec.retry_count, options.retries, first_pause);

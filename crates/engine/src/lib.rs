@@ -40,6 +40,7 @@ mod events;
 mod excerpt;
 mod execute;
 mod flight;
+mod foresee;
 mod lock;
 mod mock;
 mod native;
@@ -58,12 +59,13 @@ pub use catalogue::Expected;
 pub use clock::now;
 pub use events::{CallEvent, Stage};
 pub use excerpt::Excerpt;
+pub use foresee::{Bearing, Foreseen};
 pub use haft_core::{
     AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
     CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CurlCommand, Effect, ErrorKind,
-    Kind, KindName, Locale, Message, Policy, Prepared, Progress, RequestId, Source, SpaceId, Template,
-    ToolConfig, ToolExecutionResult, ToolId, ToolName, ToolOutput, ToolSchema, ToolSpec, ToolVersion,
-    TraceParent, UserId, Violation,
+    Kind, KindName, Locale, Message, Policy, PolicyRule, Prepared, Progress, RequestId, Source, SpaceId,
+    Template, ToolConfig, ToolExecutionResult, ToolId, ToolName, ToolOutput, ToolSchema, ToolSpec,
+    ToolVersion, TraceParent, UserId, Violation,
 };
 pub use mock::MockKind;
 pub use native::Answer;

@@ -8,8 +8,8 @@ use haft_core::call::{CallInfo, Validation};
 use haft_core::nearest::nearest;
 use haft_core::schema::{Admitted, any_arguments};
 use haft_core::{
-    CallContext, CallError, CallId, Caller, CurlCommand, Effect, Kind, KindName, Message, Prepared, ToolName,
-    ToolSchema, ToolSpec, Violation,
+    CallContext, CallError, CallId, Caller, CurlCommand, Effect, Kind, KindName, Message, PolicyRule,
+    Prepared, ToolName, ToolSchema, ToolSpec, Violation,
 };
 use serde_json::Value;
 
@@ -78,11 +78,15 @@ impl Kinds {
         let input = keep(input.transpose(), "inputSchema", &mut violations);
         let output = spec.output_schema.as_ref().map(ToolSchema::of_output);
         let output = keep(output.transpose(), "outputSchema", &mut violations);
+        let policy = PolicyRule::read(spec.policy, spec.ask_when.as_deref()).unwrap_or_else(|violation| {
+            violations.push(violation);
+            PolicyRule::default()
+        });
         match (prepared, input) {
             (Some(prepared), Some(input)) if violations.is_empty() => {
                 spec.input_schema = Some(input.document().clone());
                 let effect = spec.effect.unwrap_or_else(|| prepared.effect());
-                Ok(PreparedTool { spec, input, output, prepared, effect })
+                Ok(PreparedTool { spec, input, output, prepared, effect, policy })
             }
             _ => Err(CallError::invalid(violations)),
         }
@@ -133,6 +137,7 @@ pub struct PreparedTool {
     pub(crate) output: Option<ToolSchema>,
     pub(crate) prepared: Arc<dyn Prepared>,
     pub(crate) effect: Effect,
+    pub(crate) policy: PolicyRule,
 }
 
 impl PreparedTool {

@@ -192,12 +192,21 @@ impl ToolService {
             }
         };
         // Refused, or answered from the cache: what it was given may hold a secret all the same.
+        self.mask(&mut flight, caller).await;
+        Ok(flight.land(outcome))
+    }
+
+    /// Looks up what the record of a call may not hold, where nobody has.
+    pub(crate) async fn mask(&self, flight: &mut Flight<'_>, caller: &Caller) {
         if let Some(entry) = flight.unmasked().cloned() {
             let looking = mask_for_record(self.0.secrets.as_deref(), &entry, caller);
             let mask = timeout(LOOK_UP, Box::pin(looking)).await;
             flight.masked_by(mask.ok().flatten());
         }
-        Ok(flight.land(outcome))
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
     }
 
     /// Loads the tools of a space, if that has not been done yet.
@@ -271,7 +280,7 @@ impl ToolService {
 }
 
 /// Admits a call, on a thread of its own when its arguments take long to check.
-async fn admit_anywhere(
+pub(crate) async fn admit_anywhere(
     entry: Arc<Entry>,
     arguments: Value,
     options: &CallOptions,

@@ -14,6 +14,7 @@ mod log;
 mod login;
 mod show;
 mod storage;
+mod tasks;
 
 use std::process::ExitCode;
 

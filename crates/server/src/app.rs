@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -25,6 +25,7 @@ use crate::events::Listeners;
 use crate::guesses::Guesses;
 use crate::metrics::Metrics;
 use crate::stored_secrets::StoredSecrets;
+use crate::tasks::Tasks;
 use crate::visitors::{Visitor, Visitors};
 use crate::{alerts, auth, clearing, console, error, feed, openapi, routes};
 
@@ -53,6 +54,8 @@ pub struct Shared {
     pub(crate) store: Store,
     pub(crate) log: CallLog,
     pub(crate) secrets: Arc<StoredSecrets>,
+    /// Not there where nobody would carry them out: in a command.
+    pub(crate) tasks: OnceLock<Tasks>,
     pub(crate) egress: Egress,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) settings: Settings,
@@ -91,11 +94,20 @@ impl App {
             tools,
             store,
             log,
+            tasks: OnceLock::new(),
             secrets,
             egress,
             metrics,
             settings,
         }))
+    }
+
+    /// The same, with somebody who carries out tasks.
+    #[must_use]
+    pub fn with_tasks(self, tasks: Tasks) -> Self {
+        // Only the first are: nobody gives two.
+        let _ = self.0.tasks.set(tasks);
+        self
     }
 
     /// A token for this process itself, which is kept nowhere: it acts for a user who runs the installation.
@@ -135,7 +147,8 @@ impl App {
     /// Follows changes that others make after a revision, and clears away what has ended, until told to stop.
     /// Whoever serves asks for the revision first: what is read afterwards is at least as new.
     pub async fn follow(self, revision: u64, stop: CancellationToken) {
-        tokio::join!(feed::follow(&self, revision, &stop), clearing::clear(&self.store, &stop));
+        let clearing = clearing::clear(&self.store, self.tasks.get(), &stop);
+        tokio::join!(feed::follow(&self, revision, &stop), clearing);
     }
 
     /// To be cancelled when the server shall stop: streams of events have no end of their own.
@@ -205,14 +218,16 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, alerts, artifacts, audit, changes, docs, events, execute, import, providers, schema_preview,
-        secrets, session, spaces, stats, tokens, tool_calls, tools, users,
+        agents, alerts, approvals, artifacts, audit, changes, docs, events, execute, import, providers,
+        schema_preview, secrets, session, spaces, stats, tasks, tokens, tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),
         import::routes(),
         schema_preview::routes(),
         execute::routes(),
+        tasks::routes(),
+        approvals::routes(),
         tool_calls::routes(),
         stats::routes(),
         events::routes(),

@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::tasks::Tasks;
+
 const INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Who changed what stays on record for so long.
@@ -19,21 +21,24 @@ const ON_RECORD: Duration = Duration::from_secs(400 * 24 * 3600);
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Clears until told to stop.
-pub(crate) async fn clear(store: &Store, stop: &CancellationToken) {
+pub(crate) async fn clear(store: &Store, tasks: Option<&Tasks>, stop: &CancellationToken) {
     loop {
         tokio::select! {
-            () = turn(store) => {}
+            () = turn(store, tasks) => {}
             () = stop.cancelled() => return,
         }
     }
 }
 
 /// Clears once, and rests.
-async fn turn(store: &Store) {
+async fn turn(store: &Store, tasks: Option<&Tasks>) {
     if let Err(error) = store.delete_expired().await {
         tracing::warn!(%error, "What has ended could not be cleared away");
     }
     forget(store).await;
+    if let Some(tasks) = tasks {
+        forget_tasks(tasks).await;
+    }
     sleep(INTERVAL).await;
 }
 
@@ -46,6 +51,20 @@ async fn forget(store: &Store) {
             Ok(_) => sleep(BREATH).await,
             Err(error) => {
                 tracing::warn!(%error, "Old changes could not be taken from the record");
+                return;
+            }
+        }
+    }
+}
+
+/// Takes away tasks that ended long ago.
+async fn forget_tasks(tasks: &Tasks) {
+    loop {
+        match tasks.journal.tidy(tasks.keep).await {
+            Ok(false) => return,
+            Ok(true) => sleep(BREATH).await,
+            Err(error) => {
+                tracing::warn!(%error, "Old tasks could not be cleared away");
                 return;
             }
         }

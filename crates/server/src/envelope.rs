@@ -61,6 +61,20 @@ pub(crate) fn outcome(result: &ToolExecutionResult, asked: &Asked) -> Response {
     response
 }
 
+/// The outcome of a call as it was kept, in the words that it had then.
+pub(crate) fn kept_outcome(output: &Value, asked: &Asked) -> Response {
+    let Some(failure) = output.get("error").filter(|error| !error.is_null()) else {
+        return success(StatusCode::OK, output);
+    };
+    let kind = failure.get("kind").cloned().unwrap_or_default();
+    let status =
+        serde_json::from_value(kind.clone()).map_or(StatusCode::INTERNAL_SERVER_ERROR, error::status);
+    let message = failure.get("message").and_then(Value::as_str).unwrap_or_default();
+    let details = failure.get("details").cloned().unwrap_or_default();
+    let error = Some(json!({"kind": kind, "details": details, "requestId": asked.id}));
+    write(status, &Envelope { code: status.as_u16(), message, data: output, error })
+}
+
 fn error_body(error: &CallError, asked: &Asked) -> Value {
     let mut details = error.details(asked.locale);
     if crate::error::is_inner(error.kind()) {

@@ -27,6 +27,7 @@ mod routes;
 mod stored_artifacts;
 mod stored_secrets;
 mod stored_tools;
+mod tasks;
 mod traces;
 mod visitors;
 
@@ -38,6 +39,7 @@ pub use metrics::Metrics;
 pub use stored_artifacts::StoredArtifacts;
 pub use stored_secrets::StoredSecrets;
 pub use stored_tools::StoredTools;
+pub use tasks::Tasks;
 pub use traces::{TraceSettings, Traces};
 
 use haft_core::Template;
@@ -52,6 +54,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         error::TEMPLATES,
         form::TEMPLATES,
         query::TEMPLATES,
+        tasks::TEMPLATES,
         visitors::TEMPLATES,
     ];
     own.into_iter().flatten().copied().chain(events::all_templates()).chain(routes::all_templates()).collect()

@@ -81,7 +81,14 @@ impl Visitor {
     /// the secrets of a user are for that user alone. Everyone sees what they did themselves.
     pub(crate) fn sight(&self) -> Sight {
         let is_open = |what: &What| match what {
-            What::Tool | What::Agent | What::Provider | What::Secret | What::Space | What::Alert => true,
+            What::Tool
+            | What::Agent
+            | What::Provider
+            | What::Secret
+            | What::Space
+            | What::Alert
+            | What::Task
+            | What::Approval => true,
             What::Member | What::User | What::Token => self.may(Needs::SpaceAdmin),
             What::OwnSecret => false,
         };

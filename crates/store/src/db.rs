@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use haft_core::id::{AlertId, ArtifactId, ProviderId, TokenId};
-use haft_core::{AgentId, CallError, SpaceId, ToolId, UserId};
+use haft_core::{AgentId, CallError, RunId, SpaceId, ToolId, UserId};
 use jiff::Timestamp;
 use sqlx::query::Query;
 use sqlx::{Encode, Executor as _, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
@@ -175,7 +175,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(&str, &String, SpaceId, UserId, AgentId, TokenId, ProviderId, AlertId, ArtifactId, &ToolId);
+as_text!(&str, &String, SpaceId, UserId, AgentId, TokenId, ProviderId, AlertId, ArtifactId, RunId, &ToolId);
 
 impl From<String> for Arg {
     fn from(text: String) -> Self {

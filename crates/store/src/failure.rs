@@ -42,6 +42,8 @@ haft_core::templates! {
     ALERT = "store.alert", "alert", "告警";
     SECRET = "store.secret", "secret", "密钥";
     ARTIFACT = "store.artifact", "artifact", "文件";
+    TASK = "store.task", "task", "任务";
+    APPROVAL = "store.approval", "approval", "审批";
     GONE = "store.gone",
         "what this belongs to is not there",
         "所属对象不存在";

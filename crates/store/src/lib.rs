@@ -25,6 +25,7 @@ mod password;
 mod postgres;
 mod providers;
 mod row;
+mod runs;
 mod secrets;
 mod sessions;
 mod spaces;
@@ -48,6 +49,7 @@ pub use log::{
     Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
 };
 pub use page::Page;
+pub use runs::{Approval, Decided, RunCounts, RunFilter, RunJournal};
 pub use secrets::{SecretInfo, SecretOwnerId};
 pub use store::{Database, Force, Store};
 pub use tools::{PutTool, ToolsSince};
@@ -79,7 +81,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         uploads::TEMPLATES,
         versions::TEMPLATES,
     ];
-    own.into_iter().flatten().copied().collect()
+    own.into_iter().flatten().copied().chain(runs::all_templates()).collect()
 }
 
 #[cfg(test)]

@@ -51,6 +51,16 @@ impl HaftProcess {
         self.child.kill().await.expect("it runs");
     }
 
+    /// Whether it ends by itself within some time.
+    pub async fn ends_within(&mut self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.child.wait()).await.is_ok()
+    }
+
+    /// The id of its process, as long as it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Asks it to stop, as a service manager would.
     pub fn terminate(&self) {
         let id = self.child.id().expect("it runs");

@@ -51,6 +51,9 @@ pub struct ToolSpec {
     pub effect: Option<Effect>,
     #[serde(default)]
     pub policy: Option<Policy>,
+    /// Of `policy` ask: only when this holds, as `amount > 100`.
+    #[serde(default)]
+    pub ask_when: Option<String>,
     /// Further attempts after the first; the effect decides when absent.
     #[serde(default)]
     pub retry_count: Option<u32>,
@@ -110,6 +113,7 @@ impl ToolSpec {
             total_timeout: DEFAULT_TOTAL_TIMEOUT,
             effect: None,
             policy: None,
+            ask_when: None,
             retry_count: None,
             retry_delay: DEFAULT_RETRY_DELAY,
             cache_ttl: 0,

@@ -76,7 +76,10 @@ async fn policy_decides_and_a_binding_can_only_tighten_it() {
                 None => definition,
             })
             .expect("registered");
-        let binding = haft_engine::Binding { policy: bound, ..Default::default() };
+        let binding = haft_engine::Binding {
+            policy: haft_engine::PolicyRule::read(bound, None).expect("a rule"),
+            ..Default::default()
+        };
         let result = call_with(&tools, json!({}), CallOptions::default().binding(binding.into())).await;
         result.error().map(|error| (error.kind(), error.message().id()))
     };

@@ -128,6 +128,15 @@ pub(crate) struct Settings {
     /// Bytes that calls on record may take, 64 MiB or more [default: 16 GiB]
     #[arg(long, global = true, env = "HAFT_CALL_LOG_BYTES", value_name = "BYTES", help_heading = "Settings")]
     pub(crate) call_log_bytes: Option<u64>,
+    /// Days for which tasks stay after their end, 1 to 3650 [default: 7]
+    #[arg(long, global = true, env = "HAFT_TASK_DAYS", value_name = "DAYS", help_heading = "Settings")]
+    pub(crate) task_days: Option<u64>,
+    /// Tasks that run at once in this process [default: 64]
+    #[arg(long, global = true, env = "HAFT_TASK_PLACES", value_name = "N", help_heading = "Settings")]
+    pub(crate) task_places: Option<u64>,
+    /// Tasks of one space that may wait [default: 100000]
+    #[arg(long, global = true, env = "HAFT_TASK_QUEUE", value_name = "N", help_heading = "Settings")]
+    pub(crate) task_queue: Option<u64>,
     /// Language of messages: en or zh; by default that of the terminal
     #[arg(long, global = true, value_name = "LANG", value_parser = parse_locale, help_heading = "Settings")]
     pub(crate) lang: Option<Locale>,

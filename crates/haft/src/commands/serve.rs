@@ -25,7 +25,7 @@ use crate::first::{Admin, Samples};
 use crate::local::LINK;
 use crate::log::LogFormat;
 use crate::storage::told;
-use crate::{config, engine, exit, first, log};
+use crate::{config, engine, exit, first, log, tasks};
 
 const DEFAULT_PORT: u16 = 7420;
 
@@ -100,7 +100,10 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         alert_interval: alert_interval.map(Duration::from_millis),
         artifact_quota: config.artifact_quota,
     };
+    let tasks = tasks::open(&store, &tools, &config.tasks).await.map_err(said)?;
+    let runs = tasks.runs.clone();
     let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), metrics, settings);
+    let app = app.with_tasks(tasks);
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
     egress.never_dial(addr);
@@ -110,6 +113,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let following = app.clone().follow(revision, stop.clone());
     let tidying = haft_server::keep_up(log.clone(), keep, stop.clone());
     let alerting = app.clone().watch_alerts(stop.clone());
+    let working = runs.work(stop.clone(), GRACE);
 
     if needs_link {
         let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
@@ -121,7 +125,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         stop.cancel();
         served
     };
-    let (served, (), (), ()) = tokio::join!(serving, following, tidying, alerting);
+    let (served, (), (), (), ()) = tokio::join!(serving, following, tidying, alerting, working);
     served?;
     // Whatever is still under way is cancelled now, and leaves its record like any other call.
     tools.stop();

@@ -2,6 +2,7 @@
 
 mod otlp;
 mod retention;
+mod tasks;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -21,6 +22,8 @@ use url::Url;
 use crate::cli::Settings;
 use crate::log::LogFormat;
 use crate::storage::Storage;
+
+pub(crate) use self::tasks::TaskSettings;
 
 /// The file as written: every key optional, unknown ones refused.
 #[derive(Deserialize, Default)]
@@ -42,6 +45,9 @@ struct File {
     artifact_quota: Option<u64>,
     call_log_days: Option<u64>,
     call_log_bytes: Option<u64>,
+    task_days: Option<u64>,
+    task_places: Option<u64>,
+    task_queue: Option<u64>,
 }
 
 /// What the process runs with, beside the flags of its command.
@@ -59,6 +65,7 @@ pub(crate) struct Config {
     pub(crate) alert_interval: Option<u64>,
     pub(crate) artifact_quota: Option<u64>,
     pub(crate) search: SearchProviders,
+    pub(crate) tasks: TaskSettings,
     /// Where `haft login` keeps what it got; none where there is no place for it.
     pub(crate) login_file: Option<PathBuf>,
     networks: Networks,
@@ -109,6 +116,7 @@ impl Config {
             call_log_days: settings.call_log_days.or(file.call_log_days),
             call_log_bytes: settings.call_log_bytes.or(file.call_log_bytes),
             search: search()?,
+            tasks: tasks::settings(settings, (file.task_days, file.task_places, file.task_queue), text)?,
             login_file: login_file(),
             addr: file.addr,
             admin_token: file.admin_token,

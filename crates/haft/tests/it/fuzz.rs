@@ -42,6 +42,8 @@ struct Known {
     user: String,
     personal: String,
     alert: String,
+    /// A call that waits for a person.
+    task: String,
     artifact: String,
 }
 
@@ -93,7 +95,18 @@ impl Served {
         let personal = me.data()["space"]["id"].as_str().expect("an id").to_owned();
         let artifact = upload(&self.api, "fuzz.txt", "text/plain", b"Words.").await;
         let artifact = artifact["id"].as_str().expect("an id").to_owned();
-        Known { space, token, user, personal, alert: self.alert().await, artifact }
+        Known { space, token, user, personal, alert: self.alert().await, artifact, task: self.task().await }
+    }
+
+    async fn task(&self) -> String {
+        let mut asked = json!({"name": "fuzz_asked", "description": "Asks first.", "type": "mock"});
+        asked["config"] = json!({"answers": [{"data": 1}]});
+        asked["policy"] = json!("ask");
+        let made = self.api.post("/api/tools", &asked).await;
+        assert!([201, 409].contains(&made.status), "{}", made.body);
+        let taken = self.api.post("/api/tools/fuzz_asked/execute", &json!({})).await;
+        assert_eq!(taken.status, 202, "{}", taken.body);
+        taken.data()["taskId"].as_str().expect("an id").to_owned()
     }
 
     /// One that is there: a space has only so many.

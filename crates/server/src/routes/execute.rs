@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use haft_core::agent::{Agent, AgentBinding};
 use haft_core::call::{Freshness, RunMode, Validation};
@@ -21,18 +22,15 @@ use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Known;
 use crate::body::JsonBody;
-use crate::envelope;
 use crate::error::Failure;
 use crate::query::Named;
 use crate::request::{Asked, Traced};
+use crate::tasks::{self, How, Mode, key_of};
 
 haft_core::templates! {
     NO_SUCH_AGENT = "execute.noSuchAgent",
         "there is no agent {name}",
         "没有智能体 {name}";
-    NOT_IN_BACKGROUND = "execute.notInBackground",
-        "this server cannot run calls in the background yet; leave out mode and asyncAfter",
-        "本服务暂不支持后台调用；请去掉 mode 和 asyncAfter";
 }
 
 #[derive(Deserialize)]
@@ -49,6 +47,9 @@ struct ExecuteTool {
 struct Options {
     mode: Option<Mode>,
     async_after: Option<f64>,
+    delay: Option<f64>,
+    priority: Option<i32>,
+    approval_timeout: Option<u64>,
     timeout: Option<u64>,
     retries: Option<u32>,
     retry_delay: Option<u64>,
@@ -61,13 +62,6 @@ struct Options {
     dry_run: bool,
 }
 
-#[derive(Deserialize, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum Mode {
-    Sync,
-    Async,
-}
-
 fn no_arguments() -> Value {
     Value::Object(Map::new())
 }
@@ -76,30 +70,36 @@ pub(crate) fn routes() -> Vec<Route> {
     let execute = Route::post("/tools/{id}/execute", execute).needs(Needs::Call);
     vec![
         execute
-            .says("Calls a tool and waits for its outcome")
+            .says("Calls a tool and waits for its outcome, or takes it on as a task")
             .takes("ExecuteTool")
-            .answers(200, "ToolExecutionResult"),
+            .answers(200, "ToolExecutionResult")
+            .answers(202, "AcceptedTask"),
     ]
 }
 
-/// Runs a tool and waits for its outcome.
+/// Calls a tool, now or as a task.
 async fn execute(
     State(state): State<AppState>,
     Known(caller): Known,
     asked: Asked,
     Traced(trace_parent): Traced,
     Named(tool): Named,
+    headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
+    let key = key_of(&headers, &tool, &body)?;
     let ExecuteTool { arguments, options } = read(body)?;
-    let mut options = options.checked()?;
+    let (mut options, mut how) = options.split();
+    how.key = key.filter(|_| options.run == RunMode::Real);
     options.trace_parent = trace_parent;
     if let Some(agent) = options.agent {
         // In a box: most calls need none of the room it takes.
         options.binding = Box::pin(binding(&state, &caller, agent, &tool)).await?;
     }
-    let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
-    Ok(envelope::outcome(&result, &asked))
+    if options.run == RunMode::Dry {
+        how = How::default();
+    }
+    tasks::execute(&state, &caller, &asked, CallRequest { tool, arguments, options }, how).await
 }
 
 /// How an agent uses a tool, where the call is made for one: its defaults, fixed values and policy hold.
@@ -131,11 +131,18 @@ pub(crate) async fn bound(
 }
 
 impl Options {
-    fn checked(self) -> Result<CallOptions, CallError> {
-        if self.mode == Some(Mode::Async) || self.async_after.is_some() {
-            return Err(CallError::new(ErrorKind::BadRequest, Message::new(&NOT_IN_BACKGROUND)));
-        }
-        Ok(CallOptions {
+    /// What the engine is told, and what is about when and for whom it is called.
+    fn split(self) -> (CallOptions, How) {
+        let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let how = How {
+            mode: self.mode,
+            async_after: self.async_after.map(seconds),
+            delay: self.delay.map(seconds).filter(|delay| !delay.is_zero()),
+            priority: self.priority,
+            approval_timeout: self.approval_timeout,
+            key: None,
+        };
+        let options = CallOptions {
             timeout: self.timeout.map(Duration::from_millis),
             retries: self.retries,
             retry_delay: self.retry_delay.map(Duration::from_millis),
@@ -147,9 +154,9 @@ impl Options {
             conversation: self.conversation_id,
             replay_of: None,
             trace_parent: None,
-            binding: None,
-            cancel: None,
-        })
+            ..CallOptions::default()
+        };
+        (options, how)
     }
 }
 
@@ -188,7 +195,10 @@ static BODY: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
                 "additionalProperties": false,
                 "properties": {
                     "mode": {"enum": ["sync", "async", null]},
-                    "asyncAfter": {"type": ["number", "null"], "minimum": 0},
+                    "asyncAfter": {"type": ["number", "null"], "minimum": 0, "maximum": 3600},
+                    "delay": {"type": ["number", "null"], "minimum": 0, "maximum": 31_536_000},
+                    "priority": {"type": ["integer", "null"], "minimum": -1000, "maximum": 1000},
+                    "approvalTimeout": {"type": ["integer", "null"], "minimum": 1, "maximum": 2_592_000},
                     "timeout": {"type": ["integer", "null"], "minimum": 0},
                     "retries": {"type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX},
                     "retryDelay": {"type": ["integer", "null"], "minimum": 0},

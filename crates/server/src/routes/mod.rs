@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod alerts;
+pub(crate) mod approvals;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod changes;
@@ -18,6 +19,7 @@ pub(crate) mod secrets;
 pub(crate) mod session;
 pub(crate) mod spaces;
 pub(crate) mod stats;
+pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod tool_calls;
 pub(crate) mod tools;
@@ -28,6 +30,7 @@ use haft_core::Template;
 /// Every message of the routes.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     let own = [
+        approvals::TEMPLATES,
         events::TEMPLATES,
         execute::TEMPLATES,
         saving::TEMPLATES,
@@ -45,6 +48,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .chain(alerts::all_templates())
         .chain(providers::all_templates())
         .chain(import::all_templates())
+        .chain(tasks::all_templates())
         .chain(tool_calls::all_templates())
         .chain(tools::all_templates())
 }

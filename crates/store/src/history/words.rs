@@ -41,6 +41,10 @@ words! {
         User = "user",
         Token = "token",
         Alert = "alert",
+        /// A run that somebody cancelled, tried again or settled.
+        Task = "task",
+        /// A call that a person was asked about.
+        Approval = "approval",
     }
 }
 
@@ -53,8 +57,14 @@ words! {
         Deleted = "deleted",
         /// An earlier version of it is the next one.
         RolledBack = "rolledBack",
-        /// A version that was held is called now.
+        /// A version that was held is called now, or a call that was asked about goes ahead.
         Approved = "approved",
+        /// A call that was asked about does not go ahead.
+        Denied = "denied",
+        /// Somebody wants it to end.
+        Cancelled = "cancelled",
+        /// It is tried once more.
+        Retried = "retried",
         /// A secret has a value, the first or another.
         Set = "set",
         PasswordSet = "passwordSet",
@@ -66,7 +76,7 @@ words! {
         Revoked = "revoked",
         /// An alert's condition holds.
         Fired = "fired",
-        /// An alert's condition no longer holds.
+        /// An alert's condition no longer holds, or it was said what became of a task.
         Resolved = "resolved",
     }
 }

@@ -17,6 +17,7 @@ mod log_stats;
 mod log_stats_kept;
 mod opening;
 mod people;
+mod runs;
 mod secrets;
 mod support;
 mod tools;

@@ -54,7 +54,7 @@ pub(crate) async fn call_with(
 pub(crate) fn bound(tool_config: &Value) -> CallOptions {
     let fields = tool_config.as_object().cloned().expect("an object");
     let tool_config = ToolConfig::parse(fields).expect("a configuration");
-    CallOptions::default().binding(Arc::new(Binding { tool_config, policy: None }))
+    CallOptions::default().binding(Arc::new(Binding { tool_config, ..Binding::default() }))
 }
 
 /// Reads a page, in English.

@@ -3,6 +3,7 @@ import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-q
 import { useState } from 'react';
 
 import { api, ApiError, ask, type Schemas, wordsOf } from '@/api/client';
+import { type Made, outcomeOf } from '@/api/task';
 import { Button } from '@/components/Button';
 import { CodeEditor, pretty } from '@/components/Code';
 import { DialogFooter } from '@/components/Dialog';
@@ -119,7 +120,7 @@ function parsed(text: string): Given {
 async function makeAgain(id: string, given: Given): Promise<Schemas['ToolExecutionResult']> {
   try {
     const body = given === undefined ? {} : { arguments: given.value };
-    return await ask(api.POST('/api/tool-calls/{id}/replay', { params: { path: { id } }, body }));
+    return await outcomeOf(await ask<Made>(api.POST('/api/tool-calls/{id}/replay', { params: { path: { id } }, body })));
   } catch (error) {
     if (error instanceof ApiError && isFailed(error.data)) return error.data;
     throw error;

@@ -105,6 +105,8 @@ async fn lists_and_exports_hold_nothing_of_others() {
         "/api/agents?limit=200",
         "/api/providers",
         "/api/alerts",
+        "/api/tasks?limit=200",
+        "/api/approvals",
         "/api/secrets",
         "/api/secrets?owner=me",
         "/api/artifacts?limit=200",

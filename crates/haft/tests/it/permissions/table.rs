@@ -134,6 +134,7 @@ pub(super) fn table() -> Vec<Row> {
         of_agents(),
         of_providers_and_secrets(),
         of_alerts(),
+        of_tasks(),
         of_artifacts(),
         of_people(),
         of_documentation(),
@@ -241,6 +242,22 @@ fn of_providers_and_secrets() -> Vec<Row> {
             Call,
             [Case::new(200).needs(Edit), Case::new(200).query(mine).own()],
         ),
+    ]
+}
+
+fn of_tasks() -> Vec<Row> {
+    use Needs::{Call, Edit, Read};
+    let resolve = json!({"status": "succeeded"});
+    vec![
+        get("GET /api/tasks", Read),
+        get("GET /api/tasks/{id}", Read),
+        row("POST /api/tasks/{id}/cancel", Call, [Case::new(200)]),
+        row("POST /api/tasks/{id}/retry", Call, [Case::new(200)]),
+        // It is known how this one stands, so there is nothing to resolve.
+        row("POST /api/tasks/{id}/resolve", Edit, [Case::new(409).body(resolve)]),
+        get("GET /api/approvals", Read),
+        get("GET /api/approvals/{id}", Read),
+        row("POST /api/approvals/{id}", Edit, [Case::new(200).body(json!({"decision": "deny"}))]),
     ]
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Things {
     pub(super) alert: String,
     /// A file of the filer.
     pub(super) artifact: String,
+    /// A call that waits for a person.
+    pub(super) task: String,
 }
 
 impl Things {
@@ -74,6 +76,7 @@ impl Things {
             call: name(),
             alert: name(),
             artifact: name(),
+            task: name(),
         }
     }
 
@@ -85,7 +88,7 @@ impl Things {
         Self::missing(NO_NAME)
     }
 
-    pub(super) fn all(&self) -> [&str; 10] {
+    pub(super) fn all(&self) -> [&str; 11] {
         [
             &self.tool,
             &self.agent,
@@ -97,6 +100,7 @@ impl Things {
             &self.call,
             &self.alert,
             &self.artifact,
+            &self.task,
         ]
     }
 
@@ -112,6 +116,7 @@ impl Things {
             "tool-calls" => &self.call,
             "alerts" => &self.alert,
             "artifacts" => &self.artifact,
+            "tasks" | "approvals" => &self.task,
             _ => NOBODY,
         };
         let filled: [(&str, &str); 5] = [
@@ -293,6 +298,14 @@ impl World {
                     put(&self.admin, &path, &json!({"role": "admin"})).await;
                 }
             }
+            "tasks" | "approvals" => {
+                things.task = task_of(&self.admin).await;
+                if path.ends_with("/retry") {
+                    let ended =
+                        self.admin.post(&format!("/api/tasks/{}/cancel", things.task), &json!({})).await;
+                    assert_eq!(ended.status, 200, "{}", ended.body);
+                }
+            }
             // Requests about these change nothing.
             _ => {}
         }
@@ -301,7 +314,8 @@ impl World {
 
     /// The things of the space as they are. What was refused has not changed them.
     pub(super) async fn standing(&self) -> Value {
-        let Things { tool, agent, provider, secret, token, space, user, call, alert, artifact } = &self.by_id;
+        let Things { tool, agent, provider, secret, token, space, user, call, alert, artifact, task } =
+            &self.by_id;
         let of = async |client: &Client, path: String| {
             let reply = client.get(&path).await;
             assert_eq!(reply.status, 200, "{path}: {}", reply.body);
@@ -325,6 +339,8 @@ impl World {
             "artifact": within(&artifacts, "id", artifact),
             "call": of(&self.admin, format!("/api/tool-calls/{call}")).await,
             "alert": of(&self.admin, format!("/api/alerts/{alert}")).await,
+            "task": of(&self.admin, format!("/api/tasks/{task}")).await,
+            "approval": of(&self.admin, format!("/api/approvals/{task}")).await,
             // When it was used last does change.
             "token": within(&tokens, "id", token).is_some(),
             "user": within(&users, "id", user),
@@ -346,7 +362,21 @@ async fn furnish((admin, filer): (&Client, &Client), space: String, token: Strin
     let alert = json!({"name": "zeppelin_alert", "metric": "queueDepth", "above": 1});
     let alert = id(&make(admin, "/api/alerts", &alert).await);
     let artifact = id(&upload(filer, "zeppelin.txt", "text/plain", b"Of the zeppelin.").await);
-    Things { tool, agent, provider, secret, token, space, user, call, alert, artifact }
+    let mut asked = mock("zeppelin_asked", "Asks first.");
+    asked["policy"] = json!("ask");
+    make(admin, "/api/tools", &asked).await;
+    let task = task_of(admin).await;
+    Things { tool, agent, provider, secret, token, space, user, call, alert, artifact, task }
+}
+
+/// A call that waits for a person.
+async fn task_of(admin: &Client) -> String {
+    let reply = admin.post("/api/tools/zeppelin_asked/execute", &json!({})).await;
+    assert_eq!(reply.status, 202, "{}", reply.body);
+    let task = text(reply.data(), "taskId").to_owned();
+    let path = format!("/api/approvals/{task}");
+    eventually("somebody is asked", async || admin.get(&path).await.status == 200).await;
+    task
 }
 
 /// A call on record, by the id that the caller gave it.

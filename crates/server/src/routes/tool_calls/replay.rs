@@ -13,11 +13,11 @@ use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Known;
 use crate::body::{MaybeJsonBody, read_as_written};
-use crate::envelope;
 use crate::error::Failure;
 use crate::query::Named;
 use crate::request::{Asked, Traced};
 use crate::routes::execute::bound;
+use crate::tasks::{self, How};
 
 haft_core::templates! {
     CUT = "replay.cut",
@@ -46,6 +46,7 @@ pub(super) fn route() -> Route {
         .says("Makes a call on record again, on the current version of its tool and not from the cache")
         .takes("Replay")
         .answers(200, "ToolExecutionResult")
+        .answers(202, "AcceptedTask")
 }
 
 async fn replay(
@@ -80,8 +81,7 @@ async fn replay(
         binding,
         ..CallOptions::default().fresh().replay_of(call.row.call_id)
     };
-    let result = state.tools.call(&caller, CallRequest { tool, arguments, options }).await?;
-    Ok(envelope::outcome(&result, &asked))
+    tasks::execute(&state, &caller, &asked, CallRequest { tool, arguments, options }, How::default()).await
 }
 
 /// What the call was given, unless something of it is gone.

@@ -23,7 +23,7 @@ export function OutcomeCard({ tool, run }: { tool: Schemas['Tool']; run: Run }) 
   return (
     <Card title={t.outcome} actions={!isRunning && outcome !== undefined ? <State outcome={outcome} /> : undefined}>
       <Announcement run={run} />
-      {isRunning && !run.isPreviewing ? <Running startedAt={run.startedAt} cancel={run.cancel} /> : <Body tool={tool} run={run} />}
+      {isRunning && !run.isPreviewing ? <Running startedAt={run.startedAt} waitingFor={run.waitingFor} cancel={run.cancel} /> : <Body tool={tool} run={run} />}
     </Card>
   );
 }

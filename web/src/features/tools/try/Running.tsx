@@ -10,7 +10,7 @@ import { WORDS } from './words';
 
 const TICK = 100;
 
-export function Running({ startedAt, cancel }: { startedAt: number; cancel: () => void }) {
+export function Running({ startedAt, waitingFor, cancel }: { startedAt: number; waitingFor: string | null; cancel: () => void }) {
   const t = useWords(WORDS);
   const [now, setNow] = useState(startedAt);
   useEffect(() => {
@@ -21,7 +21,7 @@ export function Running({ startedAt, cancel }: { startedAt: number; cancel: () =
   return (
     <div className={css.running}>
       <LoaderCircle aria-hidden className={css.spin} />
-      <strong>{t.running}</strong>
+      <strong>{waitingFor === 'approval' ? t.needsApproval : waitingFor === 'retry' ? t.waitsToRetry : t.running}</strong>
       <span className={css.elapsed}>{t.elapsed(`${seconds.toFixed(1)} s`)}</span>
       <Button icon={<Square aria-hidden />} onPress={cancel}>{t.cancel}</Button>
     </div>

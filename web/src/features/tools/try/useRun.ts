@@ -1,8 +1,9 @@
 // Calls a tool once at a time; what it answers, how it failed, or that it was stopped.
 import { useMutation } from '@tanstack/react-query';
-import { useRef } from 'react';
+import { useRef, useState } from 'react';
 
 import { api, ApiError, ask, type Schemas, type Violation } from '@/api/client';
+import { type Made, outcomeOf as followed, type Task } from '@/api/task';
 import { isRecord, type JsonObject } from '@/components/schema-form/schema';
 
 export type Success = Schemas['SuccessfulExecution'];
@@ -27,26 +28,31 @@ export interface Run {
   /** What runs is the preview, which is over at once. */
   isPreviewing: boolean;
   startedAt: number;
+  /** What it waits for as a task, where it is one. */
+  waitingFor: string | null;
   outcome: Outcome | undefined;
   /** Where not even a failed call came of it. */
   error: Error | null;
 }
 
-export function execute(tool: string, sent: JsonObject, isPreview: boolean, signal?: AbortSignal) {
+export async function execute(tool: string, sent: JsonObject, isPreview: boolean, signal?: AbortSignal, onChange?: (task: Task) => void) {
   const options = { strict: false, dryRun: isPreview };
-  return ask(api.POST('/api/tools/{id}/execute', {
+  const given = await ask<Made>(api.POST('/api/tools/{id}/execute', {
     params: { path: { id: tool } }, body: { arguments: sent, options }, ...(signal === undefined ? {} : { signal }),
   }));
+  return followed(given, signal, onChange);
 }
 
 function isFailed(value: unknown): value is Failed {
   return isRecord(value) && value['success'] === false && isRecord(value['error']);
 }
 
-async function outcomeOf(tool: string, sent: JsonObject, isPreview: boolean, signal: AbortSignal): Promise<Outcome> {
+async function outcomeOf(
+  tool: string, sent: JsonObject, isPreview: boolean, signal: AbortSignal, onChange: (task: Task) => void,
+): Promise<Outcome> {
   const basis = { sent, isPreview };
   try {
-    const result = await execute(tool, sent, isPreview, signal);
+    const result = await execute(tool, sent, isPreview, signal, onChange);
     if (result.success) return { ...basis, state: 'success', result };
     return { ...basis, state: 'failed', result, violations: [] };
   } catch (error) {
@@ -58,11 +64,13 @@ async function outcomeOf(tool: string, sent: JsonObject, isPreview: boolean, sig
 
 export function useRun(tool: string, onOutcome: (outcome: Outcome) => void): Run {
   const ending = useRef<AbortController>(null);
+  const [task, setTask] = useState<Task>();
   const mutation = useMutation({
     mutationFn: ({ sent, isPreview }: Sent) => {
       const controller = new AbortController();
       ending.current = controller;
-      return outcomeOf(tool, sent, isPreview, controller.signal);
+      setTask(undefined);
+      return outcomeOf(tool, sent, isPreview, controller.signal, setTask);
     },
     onSuccess: onOutcome,
   });
@@ -72,6 +80,7 @@ export function useRun(tool: string, onOutcome: (outcome: Outcome) => void): Run
     isRunning: mutation.isPending,
     isPreviewing: mutation.isPending && mutation.variables.isPreview,
     startedAt: mutation.submittedAt,
+    waitingFor: task?.waitingFor ?? null,
     outcome: mutation.data,
     error: mutation.error,
   };

@@ -1,0 +1,95 @@
+//! What a call would be, for whoever decides how and when to make it: a run, a person who is asked. Nothing runs here.
+
+use std::sync::Arc;
+
+use haft_core::{Binding, CallError, Caller, Effect, Policy, ToolExecutionResult, ToolVersion};
+use serde_json::Value;
+
+use crate::admit::{AdmittedCall, policy};
+use crate::flight::Flight;
+use crate::service::{CallRequest, ToolService, admit_anywhere};
+
+/// How a tool wants to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bearing {
+    /// Without anybody waiting for it.
+    pub is_async: bool,
+    /// A person may have to be asked, which its arguments decide.
+    pub may_ask: bool,
+}
+
+/// A call that would be let in.
+#[derive(Debug, Clone)]
+pub struct Foreseen {
+    pub tool: Arc<ToolVersion>,
+    pub effect: Effect,
+    /// With defaults and all that its binding adds, made to fit.
+    pub arguments: Arc<Value>,
+    /// A person has to be asked first.
+    pub asks: bool,
+    /// Why, in the words of whoever wrote the rule.
+    pub because: Option<String>,
+}
+
+impl ToolService {
+    /// How a tool wants to be called; nothing where there is no such tool.
+    pub async fn bearing(
+        &self,
+        caller: &Caller,
+        tool: &str,
+        binding: Option<&Binding>,
+    ) -> Result<Option<Bearing>, CallError> {
+        self.make_ready(caller.space).await?;
+        let Some(entry) = self.inner().catalogue.find(caller.space, tool) else { return Ok(None) };
+        let bound = binding.map(|binding| binding.policy.strictest()).unwrap_or_default();
+        Ok(Some(Bearing {
+            is_async: entry.version.spec.run_async,
+            may_ask: entry.policy.strictest().stricter(bound) == Policy::Ask,
+        }))
+    }
+
+    /// Lets a call in without making it, or says why it would not be let in.
+    pub async fn foresee(&self, caller: &Caller, request: CallRequest) -> Result<Foreseen, CallError> {
+        let CallRequest { tool, arguments, options } = request;
+        self.make_ready(caller.space).await?;
+        let catalogue = &self.inner().catalogue;
+        let entry = catalogue.find(caller.space, &tool);
+        let entry = entry.ok_or_else(|| catalogue.unknown(caller.space, &tool))?;
+        let binding = options.binding.clone();
+        let allowed = options.approved();
+        let admitted = admit_anywhere(entry, arguments, &allowed).await;
+        let AdmittedCall { entry, arguments, .. } = admitted.map_err(|refusal| refusal.error)?;
+        let rules = [Some(&entry.policy), binding.as_deref().map(|binding| &binding.policy)];
+        let asking = |rule: &&haft_core::PolicyRule| rule.of(arguments.as_value()) == Policy::Ask;
+        let because = rules.into_iter().flatten().filter(asking).find_map(|rule| rule.reason());
+        Ok(Foreseen {
+            tool: entry.version.clone(),
+            effect: entry.effect,
+            asks: policy(&entry, binding.as_deref(), arguments.as_value()) == Policy::Ask,
+            because: because.map(str::to_owned),
+            arguments: arguments.shared(),
+        })
+    }
+
+    /// Leaves the record of a call that is over without having been made here: refused by a person, cancelled
+    /// while it waited, or sent by a process that is no more.
+    pub async fn settle(
+        &self,
+        caller: &Caller,
+        request: CallRequest,
+        error: CallError,
+    ) -> Result<ToolExecutionResult, CallError> {
+        let CallRequest { tool, arguments, options } = request;
+        let inner = self.inner();
+        let place = match &inner.recorder {
+            Some(recorder) => Some(recorder.reserve().await?),
+            None => None,
+        };
+        self.make_ready(caller.space).await?;
+        let entry = inner.catalogue.find(caller.space, &tool);
+        let mut flight = Flight::start(caller, &options, &tool, entry, inner.events.as_ref(), place);
+        flight.refused(Arc::new(arguments), Vec::new());
+        self.mask(&mut flight, caller).await;
+        Ok(flight.land(Err(error)))
+    }
+}

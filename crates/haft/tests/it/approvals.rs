@@ -1,0 +1,169 @@
+//! Calls that a person is asked about: they wait, survive a restart, and go ahead as the person said.
+
+use std::time::Duration;
+
+use haft_testkit::{Client, Place, Reply, Upstream, eventually, json_reply};
+use serde_json::{Value, json};
+
+use crate::http_tools::start;
+use crate::survival::Settings;
+use crate::tasks::{execute, make, standing, taken, task};
+
+fn pay(url: &str, more: Value) -> Value {
+    let mut tool = json!({
+        "name": "pay", "description": "Pays.", "url": url, "method": "POST", "params": {"amount": "{{amount}}"},
+        "policy": "ask", "askWhen": "amount > 100",
+        "inputSchema": {"type": "object", "required": ["amount"], "properties": {"amount": {"type": "number"}}},
+    });
+    for (field, value) in more.as_object().expect("an object") {
+        tool[field] = value.clone();
+    }
+    tool
+}
+
+async fn upstream() -> (Upstream, String) {
+    let upstream = Upstream::start(|_| json_reply(200, &json!({"paid": true}))).await;
+    let url = format!("http://{}/", upstream.address);
+    (upstream, url)
+}
+
+async fn asked(api: &Client, amount: u32) -> String {
+    let id = taken(&execute(api, "pay", json!({"arguments": {"amount": amount}})).await);
+    standing(api, &id, "waiting").await;
+    id
+}
+
+async fn decide(api: &Client, id: &str, said: Value) -> Reply {
+    api.post(&format!("/api/approvals/{id}"), &said).await
+}
+
+#[tokio::test]
+async fn a_person_approves_edits_or_denies() {
+    let (_server, api) = start(&[]).await;
+    let (upstream, url) = upstream().await;
+    make(&api, pay(&url, json!({}))).await;
+    let small = execute(&api, "pay", json!({"arguments": {"amount": 100}})).await;
+    assert_eq!(small.status, 200, "nobody is asked about little: {}", small.body);
+    let id = asked(&api, 500).await;
+    let waits = task(&api, &id).await;
+    assert_eq!(waits["waitingFor"], "approval");
+    let listed = api.get("/api/approvals").await;
+    let items = listed.data()["items"].as_array().expect("a list").clone();
+    assert_eq!(items.len(), 1, "{items:?}");
+    assert_eq!(
+        (&items[0]["arguments"], &items[0]["because"]),
+        (&json!({"amount": 500}), &json!("amount > 100"))
+    );
+    assert_eq!((&items[0]["toolName"], &items[0]["status"]), (&json!("pay"), &json!("waiting")));
+    // What does not fit is refused, and it still waits.
+    let bad = decide(&api, &id, json!({"decision": "approve", "arguments": {"amount": "much"}})).await;
+    assert_eq!(bad.status, 400, "{}", bad.body);
+    assert_eq!(decide(&api, &id, json!({"decision": "perhaps"})).await.status, 400);
+    assert_eq!(upstream.seen().len(), 1);
+    let said = json!({"decision": "approve", "arguments": {"amount": 300}, "note": "less will do"});
+    let approved = decide(&api, &id, said).await;
+    assert_eq!(approved.status, 200, "{}", approved.body);
+    let done = standing(&api, &id, "succeeded").await;
+    assert_eq!(done["result"]["data"], json!({"paid": true}));
+    assert_eq!(upstream.seen().last().expect("sent").json(), json!({"amount": 300}));
+    assert_eq!(decide(&api, &id, json!({"decision": "approve"})).await.status, 409, "once");
+    let shown = api.get(&format!("/api/approvals/{id}")).await;
+    assert_eq!(
+        (&shown.data()["status"], &shown.data()["decision"]["note"]),
+        (&json!("approved"), &json!("less will do"))
+    );
+    // Denied: an answer that the caller sees.
+    let id = asked(&api, 900).await;
+    assert_eq!(decide(&api, &id, json!({"decision": "deny", "note": "too much"})).await.status, 200);
+    let denied = standing(&api, &id, "failed").await;
+    assert_eq!(denied["result"]["error"]["kind"], "Denied");
+    assert_eq!(denied["result"]["error"]["message"], "pay was not approved: too much");
+    assert_eq!(denied["deadLetter"], false);
+    assert_eq!(upstream.seen().len(), 2, "nothing was sent");
+    let changes = api.get("/api/changes?what=approval").await;
+    assert_eq!(changes.data()["items"].as_array().expect("a list").len(), 2);
+    eventually("the denied call is on record", async || {
+        let rows = api.get("/api/tool-calls?kind=Denied").await;
+        rows.data()["items"].as_array().expect("a list").len() == 1
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_caller_may_wait_and_nobody_may_answer() {
+    let (_server, api) = start(&[]).await;
+    let (upstream, url) = upstream().await;
+    make(&api, pay(&url, json!({}))).await;
+    let options = json!({"approvalTimeout": 1});
+    let id = taken(&execute(&api, "pay", json!({"arguments": {"amount": 500}, "options": options})).await);
+    let expired = standing(&api, &id, "failed").await;
+    assert_eq!(expired["result"]["error"]["kind"], "Denied");
+    assert!(
+        expired["result"]["error"]["message"].as_str().expect("words").starts_with("nobody approved pay")
+    );
+    assert_eq!(decide(&api, &id, json!({"decision": "approve"})).await.status, 409);
+    // The caller waits as long as it says.
+    let waiting = async {
+        let options = json!({"asyncAfter": 20});
+        execute(&api, "pay", json!({"arguments": {"amount": 700}, "options": options})).await
+    };
+    let approving = async {
+        let mut id = None;
+        eventually("somebody is asked", async || {
+            let listed = api.get("/api/approvals").await;
+            id = listed.data()["items"][0]["id"].as_str().map(str::to_owned);
+            id.is_some()
+        })
+        .await;
+        decide(&api, &id.expect("an id"), json!({"decision": "approve"})).await
+    };
+    let (answered, approved) = tokio::join!(waiting, approving);
+    assert_eq!(approved.status, 200, "{}", approved.body);
+    assert_eq!(
+        (answered.status, &answered.data()["data"]),
+        (200, &json!({"paid": true})),
+        "{}",
+        answered.body
+    );
+    assert_eq!(upstream.seen().len(), 1);
+    // Another version is another question.
+    let id = asked(&api, 800).await;
+    let changed = api
+        .send_json(axum::http::Method::PATCH, "/api/tools/pay", &json!({"description": "Pays more."}))
+        .await;
+    assert_eq!(changed.status, 200, "{}", changed.body);
+    assert_eq!(decide(&api, &id, json!({"decision": "approve"})).await.status, 200);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(task(&api, &id).await["status"], "waiting");
+    assert_eq!(upstream.seen().len(), 1);
+    for (condition, policy, said) in [
+        ("amount >", "ask", "askWhen"),
+        ("amount > 1", "allow", "askWhen"),
+        ("amount > 1", "block", "askWhen"),
+    ] {
+        let bad = api
+            .post("/api/tools", &pay(&url, json!({"name": "bad", "askWhen": condition, "policy": policy})))
+            .await;
+        assert_eq!(bad.status, 400, "{}", bad.body);
+        assert!(bad.body.to_string().contains(said), "{}", bad.body);
+    }
+}
+
+#[tokio::test]
+async fn an_approval_outlives_the_server() {
+    let place = Place::new();
+    let settings = Settings::of(&place);
+    let (upstream, url) = upstream().await;
+    let (server, api) = settings.start().await;
+    make(&api, pay(&url, json!({}))).await;
+    let id = asked(&api, 500).await;
+    server.kill().await;
+    let (server, api) = settings.start().await;
+    assert_eq!(task(&api, &id).await["status"], "waiting");
+    let approved = decide(&api, &id, json!({"decision": "approve", "arguments": {"amount": 200}})).await;
+    assert_eq!(approved.status, 200, "{}", approved.body);
+    standing(&api, &id, "succeeded").await;
+    assert_eq!(upstream.seen().len(), 1);
+    assert_eq!(upstream.seen()[0].json(), json!({"amount": 200}));
+    drop(server);
+}

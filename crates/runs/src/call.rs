@@ -1,0 +1,375 @@
+//! The call of a tool as a run: a task. It may wait for a person first, and for better times when the tool is away.
+//!
+//! The call itself is the engine's, with its checks, retries and record. Its id is the key that the upstream sees on
+//! every attempt, before and after a crash.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::call::{CallInfo, Consent, Freshness, ProgressSink, Validation};
+use haft_core::{
+    AgentId, BoxFuture, CallError, CallId, CallOptions, Caller, ConversationId, Effect, ErrorKind, Locale,
+    Message, Progress, Source, ToolExecutionResult, UserId,
+};
+use haft_engine::{CallRequest, Foreseen, ToolService};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::context::{Answer, Halt, RunContext};
+use crate::program::{GaveUp, Program};
+use crate::run::{Ended, Run, RunStatus, Wait};
+
+haft_core::templates! {
+    LOST = "task.lost",
+        "{tool} was sent, and then the process that sent it ended; whether it took effect is not known. It is not sent again by itself: look at the other side, then resolve or retry the task",
+        "{tool} 已发送，但发送它的进程随后终止；是否生效未知。系统不会自动重发：请先到对方系统核实，再确认或重试该任务";
+    DEAD = "task.dead",
+        "each of the {deaths} processes that carried out {tool} ended in the middle of it",
+        "执行 {tool} 的 {deaths} 个进程均中途终止";
+    CANCELLED = "task.cancelled",
+        "the task was cancelled",
+        "任务已取消";
+    CANCELLED_LATE = "task.cancelledLate",
+        "the task was cancelled after {tool} was sent; whether it took effect is not known",
+        "任务在 {tool} 发送后被取消；是否生效未知";
+    DENIED = "task.denied",
+        "{tool} was not approved",
+        "{tool} 未获批准";
+    DENIED_NOTE = "task.deniedNote",
+        "{tool} was not approved: {note}",
+        "{tool} 未获批准：{note}";
+    EXPIRED = "task.expired",
+        "nobody approved {tool} within {seconds} seconds",
+        "{tool} 在 {seconds} 秒内无人批准";
+}
+
+/// What a run of this program is called, and what a step is called that waits for a person.
+pub(crate) const NAME: &str = "call";
+pub const APPROVAL: &str = "approval";
+
+/// The step that is the call.
+const CALL: &str = "call";
+const RETRY: &str = "retry:";
+
+/// Further times that a call is made later, where its tool does not say.
+const LATER: u32 = 3;
+
+/// The first pause before that, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+
+/// A call that is a run: all that it takes to make it, in whatever process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallRun {
+    /// The tool's id.
+    pub tool: String,
+    pub name: String,
+    /// The version that was looked at.
+    pub version: u64,
+    /// As they were let in.
+    pub arguments: Value,
+    pub call_id: CallId,
+    pub user: Option<UserId>,
+    pub source: Source,
+    pub locale: Locale,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_delay: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_of: Option<CallId>,
+    /// No answer of an earlier call will do.
+    #[serde(default)]
+    pub fresh: bool,
+    /// A person has to be asked, whatever the tool itself says.
+    #[serde(default)]
+    pub asks: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// So many seconds that person has.
+    pub patience: u64,
+}
+
+/// What a person said.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    pub is_approved: bool,
+    /// In place of those that were shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UserId>,
+}
+
+/// Calls of tools, as runs.
+pub struct CallProgram {
+    tools: ToolService,
+}
+
+impl CallProgram {
+    pub fn new(tools: ToolService) -> Self {
+        Self { tools }
+    }
+
+    async fn call(&self, context: &mut RunContext) -> Result<Ended, Halt> {
+        let mut call = CallRun::of(context.run())?;
+        let caller = call.caller(context.run());
+        let foreseen = self.tools.foresee(&caller, call.request()).await;
+        if let Ok(foreseen) = &foreseen
+            && (call.asks || foreseen.asks)
+        {
+            match self.ask(context, &call, foreseen).await? {
+                Ok(None) => {}
+                Ok(Some(arguments)) => call.arguments = arguments,
+                Err(error) => {
+                    let result = self.tools.settle(&caller, call.request(), error).await?;
+                    return Ok(call.ended(&result));
+                }
+            }
+        }
+        // A call that cannot be let in any more has no effect; making it says why.
+        let effect = foreseen.as_ref().map_or(Effect::Read, |foreseen| foreseen.effect);
+        let (progress, told) = watch::channel(None);
+        let mut request = call.request();
+        request.options.consent = Consent::Given;
+        request.options.cancel = Some(context.cancellation().clone());
+        request.options.progress = Some(Arc::new(Told(progress)));
+        let mut failed = None;
+        let reporter = context.reporter();
+        let made = context.step(CALL, effect, || async {
+            let making = self.tools.call(&caller, request);
+            let made = tokio::select! {
+                made = making => made,
+                () = reporter.report(told) => Err(CallError::text(ErrorKind::Internal, "reporting ended")),
+            };
+            match made {
+                Ok(result) if result.is_success() => Ok(shown(&result, caller.locale)),
+                Ok(result) => {
+                    failed = Some(result);
+                    Err(Halt::Undone)
+                }
+                // We failed before anything was sent.
+                Err(error) => {
+                    let call_id = call.call_id.clone();
+                    failed = Some(failure(call_id, &call.name, error));
+                    Err(Halt::Undone)
+                }
+            }
+        });
+        match (made.await, failed) {
+            (Ok(output), _) => Ok(Ended { status: RunStatus::Succeeded, output, is_dead_letter: false }),
+            (Err(Halt::Undone), Some(result)) => self.undone(context, &call, effect, &result),
+            (Err(halt), _) => Err(halt),
+        }
+    }
+
+    /// What follows from a call that failed: another one later, or the end.
+    fn undone(
+        &self,
+        context: &mut RunContext,
+        call: &CallRun,
+        effect: Effect,
+        result: &ToolExecutionResult,
+    ) -> Result<Ended, Halt> {
+        let Some(error) = result.error() else { return Err(Halt::Undone) };
+        if error.kind() == ErrorKind::Cancelled {
+            if !context.cancellation().is_cancelled() {
+                return Err(Halt::GivenBack);
+            }
+            if !effect.is_repeatable() && result.attempts > 0 {
+                let message = Message::new(&CANCELLED_LATE).with("tool", &call.name);
+                let late =
+                    failure(call.call_id.clone(), &call.name, CallError::new(ErrorKind::Unknown, message));
+                return Ok(call.ended(&late));
+            }
+            return Ok(call.ended(result));
+        }
+        let rounds = u32::try_from(context.count(RETRY)).unwrap_or(u32::MAX);
+        let most = call.retries.unwrap_or(LATER);
+        if !passes(error.kind()) || rounds >= most {
+            return Ok(call.ended(result));
+        }
+        let doubled = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(rounds));
+        let pause = doubled.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST_PAUSE);
+        context.undo(CALL);
+        Err(Halt::Waiting(vec![Wait {
+            key: format!("{RETRY}{}", rounds + 1),
+            for_what: "retry".to_owned(),
+            shown: Some(error.to_json(call.locale)),
+            at_most: Some(pause),
+        }]))
+    }
+
+    /// Asks a person. What they approved, edited or not; or why it does not go ahead.
+    async fn ask(
+        &self,
+        context: &mut RunContext,
+        call: &CallRun,
+        foreseen: &Foreseen,
+    ) -> Result<Result<Option<Value>, CallError>, Halt> {
+        let spec = &foreseen.tool.spec;
+        // What was approved was this version; another one is another question.
+        let wait = Wait {
+            key: format!("{APPROVAL}:{}", foreseen.tool.version),
+            for_what: APPROVAL.to_owned(),
+            shown: Some(json!({
+                "toolId": foreseen.tool.id,
+                "toolName": spec.name,
+                "version": foreseen.tool.version,
+                "effect": foreseen.effect,
+                "arguments": foreseen.arguments,
+                "because": call.because.as_ref().or(foreseen.because.as_ref()),
+            })),
+            at_most: Some(Duration::from_secs(call.patience)),
+        };
+        let denied = |message: Message| Ok(Err(CallError::new(ErrorKind::Denied, message)));
+        let tool = &spec.name;
+        match context.wait(wait).await? {
+            Answer::Expired => {
+                denied(Message::new(&EXPIRED).with("tool", tool).with("seconds", call.patience))
+            }
+            Answer::Came(said) => {
+                let said: Decision = serde_json::from_value(said).map_err(unreadable)?;
+                match (said.is_approved, said.note) {
+                    (true, _) => Ok(Ok(said.arguments)),
+                    (false, Some(note)) => {
+                        denied(Message::new(&DENIED_NOTE).with("tool", tool).with("note", note))
+                    }
+                    (false, None) => denied(Message::new(&DENIED).with("tool", tool)),
+                }
+            }
+        }
+    }
+
+    /// Leaves the record of a call that its process did not live to leave.
+    async fn settled(&self, run: &Run, why: GaveUp) -> Result<Ended, CallError> {
+        let call =
+            CallRun::of(run).map_err(|_| CallError::text(ErrorKind::Internal, "the run cannot be read"))?;
+        let say = |template| Message::new(template).with("tool", &call.name);
+        let error = match why {
+            GaveUp::Unknown => CallError::new(ErrorKind::Unknown, say(&LOST)),
+            GaveUp::Deaths => CallError::new(ErrorKind::Internal, say(&DEAD).with("deaths", run.deaths)),
+            GaveUp::Cancelled => CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED)),
+            GaveUp::Failed(error) => error,
+        };
+        let result = self.tools.settle(&call.caller(run), call.request(), error).await?;
+        Ok(call.ended(&result))
+    }
+}
+
+impl Program for CallProgram {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn run<'a>(&'a self, context: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>> {
+        Box::pin(self.call(context))
+    }
+
+    fn gave_up<'a>(&'a self, run: &'a Run, why: GaveUp) -> BoxFuture<'a, Ended> {
+        Box::pin(async move {
+            self.settled(run, why).await.unwrap_or_else(|error| {
+                tracing::error!(run.id = %run.id, %error, "The record of a call that was given up could not be left");
+                let output = json!({"success": false, "error": error.to_json(Locale::En)});
+                Ended { status: RunStatus::Failed, output, is_dead_letter: true }
+            })
+        })
+    }
+}
+
+/// Whether better times may come, and certainly nothing was done.
+fn passes(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::RateLimit | ErrorKind::CircuitOpen | ErrorKind::Overloaded | ErrorKind::Unavailable
+    )
+}
+
+fn shown(result: &ToolExecutionResult, locale: Locale) -> Value {
+    serde_json::to_value(result.localized(locale)).unwrap_or_default()
+}
+
+fn failure(call_id: CallId, tool: &str, error: CallError) -> ToolExecutionResult {
+    ToolExecutionResult {
+        call_id,
+        tool_name: tool.into(),
+        outcome: Err(error),
+        execution_time: Duration::ZERO,
+        attempts: 0,
+        cached: false,
+    }
+}
+
+fn unreadable(error: serde_json::Error) -> Halt {
+    let message = "what is kept of the run cannot be read";
+    Halt::Failed(CallError::text(ErrorKind::Internal, message).caused_by(error))
+}
+
+impl CallRun {
+    /// The call that a run is.
+    pub fn of(run: &Run) -> Result<Self, Halt> {
+        serde_json::from_value(run.input.clone()).map_err(unreadable)
+    }
+
+    pub fn caller(&self, run: &Run) -> Caller {
+        Caller { space: run.space, user: self.user, source: self.source, locale: self.locale, request: None }
+    }
+
+    /// The call as the engine is asked for it. Its arguments were made to fit when it was taken on.
+    pub fn request(&self) -> CallRequest {
+        let options = CallOptions {
+            timeout: self.timeout.map(Duration::from_millis),
+            retries: self.retries,
+            retry_delay: self.retry_delay.map(Duration::from_millis),
+            validation: Validation::Strict,
+            freshness: if self.fresh { Freshness::Fresh } else { Freshness::Kept },
+            call_id: Some(self.call_id.clone()),
+            agent: self.agent,
+            conversation: self.conversation,
+            replay_of: self.replay_of.clone(),
+            ..CallOptions::default()
+        };
+        CallRequest { tool: self.tool.clone(), arguments: self.arguments.clone(), options }
+    }
+
+    /// How the run ends that got this result.
+    pub fn ended(&self, result: &ToolExecutionResult) -> Ended {
+        let kind = result.error().map(CallError::kind);
+        let status = match kind {
+            None => RunStatus::Succeeded,
+            Some(ErrorKind::Cancelled) => RunStatus::Cancelled,
+            Some(ErrorKind::Unknown) => RunStatus::Unknown,
+            Some(_) => RunStatus::Failed,
+        };
+        // What a person or the caller's own mistake ended is nothing to look after.
+        let is_settled = matches!(kind, Some(ErrorKind::Denied | ErrorKind::Validation));
+        let is_dead_letter = status == RunStatus::Failed && !is_settled;
+        Ended { status, output: shown(result, self.locale), is_dead_letter }
+    }
+
+    /// How it ends when somebody cancels it before it began.
+    pub fn cancelled(&self) -> Ended {
+        let error = CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED));
+        self.ended(&failure(self.call_id.clone(), &self.name, error))
+    }
+}
+
+/// Passes a tool's progress on to whoever writes it down.
+struct Told(watch::Sender<Option<Progress>>);
+
+impl ProgressSink for Told {
+    fn progress(&self, _: &CallInfo, _: u32, progress: Progress) {
+        self.0.send_replace(Some(progress));
+    }
+}

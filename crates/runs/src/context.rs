@@ -1,0 +1,271 @@
+//! What a program sees of its run: steps that happen once, waits that outlive the process, and who wants it to end.
+//!
+//! A program is run from its top each time the run is claimed. A step that its journal has answers from there, so
+//! that the program goes on where it was; whatever it does outside of steps may happen again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::{CallError, Effect, ErrorKind, Progress};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::failpoint::Failpoints;
+use crate::journal::{DoneStep, Journal, Kept};
+use crate::run::{Ended, Held, Lease, Run, Step, StepState, Wait};
+
+/// A journal that is away is asked again after so long, and twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How often a running program may say how far it has come.
+const PROGRESS: Duration = Duration::from_millis(500);
+
+/// Why a program stops before it has ended. It passes this on with `?`.
+#[derive(Debug)]
+pub enum Halt {
+    /// It waits for somebody else, and takes no memory meanwhile.
+    Waiting(Vec<Wait>),
+    /// A step may have had its effect, and nobody knows.
+    Unknown { step: String },
+    /// What a step gave is not to be kept. The program says what follows from it.
+    Undone,
+    /// Another worker holds the run by now.
+    Lost,
+    /// This process cannot go on with it, and others may.
+    GivenBack,
+    /// We failed.
+    Failed(CallError),
+}
+
+impl From<CallError> for Halt {
+    fn from(error: CallError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Came(Value),
+    /// Nobody answered in time.
+    Expired,
+}
+
+/// A run in the hands of its program.
+pub struct RunContext {
+    journal: Arc<dyn Journal>,
+    run: Run,
+    lease: Lease,
+    steps: HashMap<String, Step>,
+    /// Done, and not yet noted: they are noted together with what comes next.
+    unnoted: Vec<DoneStep>,
+    /// Steps of which certainly nothing became, and that may be done as if they had not begun.
+    undone: Vec<String>,
+    cancel: CancellationToken,
+    pub(crate) failpoints: Arc<Failpoints>,
+}
+
+impl RunContext {
+    pub(crate) fn new(
+        journal: Arc<dyn Journal>,
+        held: Held,
+        cancel: CancellationToken,
+        failpoints: Arc<Failpoints>,
+    ) -> Self {
+        let steps = held.steps.into_iter().map(|step| (step.key.clone(), step)).collect();
+        let Held { run, lease, .. } = Held { steps: Vec::new(), ..held };
+        Self { journal, run, lease, steps, unnoted: Vec::new(), undone: Vec::new(), cancel, failpoints }
+    }
+
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Cancelled when somebody wants the run to end, or this process may not go on with it.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// What a step gave, where its journal has that.
+    pub fn given(&self, key: &str) -> Option<&Value> {
+        self.steps.get(key).filter(|step| step.state == StepState::Done).and_then(|step| step.output.as_ref())
+    }
+
+    /// Whether a step may have had an effect that nobody knows of.
+    pub(crate) fn lost_step(&self) -> Option<&Step> {
+        self.steps.values().find(|step| step.state == StepState::Reserved && !step.effect.is_repeatable())
+    }
+
+    /// Does something once. What it gives is kept, and given again whenever the program comes by here.
+    ///
+    /// A step that may have begun when a process died is done again where its effect allows that; else nobody
+    /// knows what became of it, and the run ends as such.
+    pub async fn step<F>(
+        &mut self,
+        key: &str,
+        effect: Effect,
+        work: impl FnOnce() -> F,
+    ) -> Result<Value, Halt>
+    where
+        F: Future<Output = Result<Value, Halt>>,
+    {
+        self.step_with(key, effect, Vec::new(), work).await
+    }
+
+    /// The same for a step whose effect may end others: a request that is answered by a callback.
+    pub async fn step_with<F>(
+        &mut self,
+        key: &str,
+        effect: Effect,
+        waits: Vec<Wait>,
+        work: impl FnOnce() -> F,
+    ) -> Result<Value, Halt>
+    where
+        F: Future<Output = Result<Value, Halt>>,
+    {
+        if let Some(step) = self.steps.get(key) {
+            match step.state {
+                StepState::Done => return Ok(step.output.clone().unwrap_or_default()),
+                StepState::Unknown => return Err(Halt::Unknown { step: key.to_owned() }),
+                StepState::Reserved if !effect.is_repeatable() => {
+                    return Err(Halt::Unknown { step: key.to_owned() });
+                }
+                StepState::Reserved | StepState::Waiting => {}
+            }
+        }
+        if !effect.is_repeatable() || !waits.is_empty() {
+            let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+            self.keep(|journal| journal.reserve(lease, key.to_owned(), effect, done.clone(), waits.clone()))
+                .await?;
+            self.failpoints.pass("reserved");
+        } else {
+            self.note().await?;
+        }
+        self.failpoints.pass("before_send");
+        let output = work().await?;
+        self.failpoints.pass("after_reply");
+        self.remember(key, effect, output.clone());
+        Ok(output)
+    }
+
+    /// Waits until somebody ends a step, however long that takes. The process may end meanwhile.
+    pub async fn wait(&mut self, wait: Wait) -> Result<Answer, Halt> {
+        match self.steps.get(&wait.key) {
+            Some(step) if step.state == StepState::Done => Ok(if step.is_expired {
+                Answer::Expired
+            } else {
+                Answer::Came(step.output.clone().unwrap_or_default())
+            }),
+            Some(_) | None => Err(Halt::Waiting(vec![wait])),
+        }
+    }
+
+    /// Takes back a step of which certainly nothing became, together with the wait that follows.
+    pub fn undo(&mut self, key: &str) {
+        self.steps.remove(key);
+        self.undone.push(key.to_owned());
+    }
+
+    /// So many steps of this name are done: `retry:1`, `retry:2`, …
+    pub fn count(&self, name: &str) -> usize {
+        let is_one = |step: &&Step| step.state == StepState::Done && step.key.starts_with(name);
+        self.steps.values().filter(is_one).count()
+    }
+
+    /// What says, while a step is under way, how far it has come.
+    pub fn reporter(&self) -> Reporter {
+        Reporter { journal: self.journal.clone(), lease: self.lease }
+    }
+
+    /// Notes what was done, where that is not noted yet.
+    async fn note(&mut self) -> Result<(), Halt> {
+        if self.unnoted.is_empty() {
+            return Ok(());
+        }
+        let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+        self.keep(|journal| journal.done(lease, done.clone())).await
+    }
+
+    pub(crate) async fn suspend(mut self, waits: Vec<Wait>) -> Result<(), Halt> {
+        let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+        let undone = std::mem::take(&mut self.undone);
+        self.keep(|journal| journal.suspend(lease, done.clone(), undone.clone(), waits.clone())).await
+    }
+
+    pub(crate) async fn finish(mut self, ended: Ended) -> Result<(), Halt> {
+        let lease = self.lease;
+        // What the run gave as a whole need not be kept twice.
+        self.unnoted.retain(|step| step.output != ended.output);
+        let done = std::mem::take(&mut self.unnoted);
+        self.failpoints.pass("before_commit");
+        self.keep(|journal| journal.finish(lease, done.clone(), ended.clone())).await?;
+        self.failpoints.pass("after_commit");
+        Ok(())
+    }
+
+    pub(crate) async fn release(mut self) -> Result<(), Halt> {
+        self.failpoints.pass("before_release");
+        let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+        self.keep(|journal| journal.release(lease, done.clone())).await
+    }
+
+    fn remember(&mut self, key: &str, effect: Effect, output: Value) {
+        self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: output.clone() });
+        let step = Step {
+            key: key.to_owned(),
+            effect,
+            state: StepState::Done,
+            waits_for: None,
+            shown: None,
+            output: Some(output),
+            until: None,
+            is_expired: false,
+        };
+        self.steps.insert(key.to_owned(), step);
+    }
+
+    /// Has the journal keep something, however long it is away: what was done may not be forgotten.
+    async fn keep<'s>(&'s self, write: impl Fn(&'s dyn Journal) -> Kept<'s, bool>) -> Result<(), Halt> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match write(&*self.journal).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(Halt::Lost),
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
+                    tracing::warn!(run.id = %self.run.id, %error, "The journal of a run could not be written; trying again");
+                }
+                Err(error) => return Err(Halt::Failed(error)),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+/// Writes down how far a run has come, as often as anybody may want to know.
+pub struct Reporter {
+    journal: Arc<dyn Journal>,
+    lease: Lease,
+}
+
+impl Reporter {
+    /// For as long as it is polled.
+    pub async fn report(self, mut told: watch::Receiver<Option<Progress>>) {
+        loop {
+            if told.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            let progress = told.borrow_and_update().clone();
+            if let Some(progress) = progress {
+                let progress = serde_json::to_value(progress).unwrap_or_default();
+                // Not worth stopping for.
+                let _ = self.journal.progress(self.lease, progress).await;
+            }
+            sleep(PROGRESS).await;
+        }
+    }
+}

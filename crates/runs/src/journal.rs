@@ -1,0 +1,87 @@
+//! The seam to where runs are kept. Whoever implements it gives its writes an order, and keeps each whole or not at all.
+//!
+//! Every write under a lease is refused when the lease is lost: `Ok(false)`. An `Err` says that it is not known
+//! whether the write was kept; each may be made again, and then has no second effect.
+
+use std::time::Duration;
+
+use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId};
+use serde_json::Value;
+
+use crate::run::{Ended, Held, Lease, NewRun, Renewed, Run, Started, Wait, WorkerId};
+
+/// The answer of a journal.
+pub type Kept<'a, T> = BoxFuture<'a, Result<T, CallError>>;
+
+/// What is known of a step that was carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DoneStep {
+    pub key: String,
+    pub effect: Effect,
+    pub output: Value,
+}
+
+/// What a worker got.
+#[derive(Debug, Default)]
+pub struct Claimed {
+    pub held: Vec<Held>,
+    /// After so long another run is due, as far as that is known.
+    pub next_due: Option<Duration>,
+}
+
+pub trait Journal: Send + Sync {
+    /// Keeps a new run, or gives the one that has its key.
+    fn start(&self, new: NewRun, lease: Duration) -> Kept<'_, Started>;
+
+    /// Takes runs that are due: those of the spaces that have fewest under way first, and of one space those of
+    /// the highest priority. Whoever held one before holds it no more.
+    fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed>;
+
+    /// Holds on to leases, and says which were lost.
+    fn renew(&self, worker: WorkerId, leases: Vec<Lease>, lease: Duration) -> Kept<'_, Renewed>;
+
+    /// Notes, before a step begins, that it may have begun; with steps that were done before it, and with those
+    /// that others may end as soon as it has begun.
+    fn reserve(
+        &self,
+        lease: Lease,
+        key: String,
+        effect: Effect,
+        done: Vec<DoneStep>,
+        waits: Vec<Wait>,
+    ) -> Kept<'_, bool>;
+
+    /// Notes what steps gave.
+    fn done(&self, lease: Lease, steps: Vec<DoneStep>) -> Kept<'_, bool>;
+
+    /// Says how far it has come.
+    fn progress(&self, lease: Lease, progress: Value) -> Kept<'_, bool>;
+
+    /// Lets go of a run until one of these steps is ended by somebody, or its time is over. Steps that are undone
+    /// are as if they had never begun.
+    fn suspend(
+        &self,
+        lease: Lease,
+        done: Vec<DoneStep>,
+        undone: Vec<String>,
+        waits: Vec<Wait>,
+    ) -> Kept<'_, bool>;
+
+    /// Ends a run. The steps that were done last are noted in the same moment, and the run that waits for it learns of it.
+    fn finish(&self, lease: Lease, done: Vec<DoneStep>, ended: Ended) -> Kept<'_, bool>;
+
+    /// Gives a run back, to be claimed again at once.
+    fn release(&self, lease: Lease, done: Vec<DoneStep>) -> Kept<'_, bool>;
+
+    /// Ends a step that waits, of a run of any process; false when it does not wait any more.
+    fn deliver(&self, run: RunId, key: String, output: Value) -> Kept<'_, bool>;
+
+    /// A run of a space, as it stands.
+    fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>>;
+
+    /// Waits until there may be something to claim: told by this process or by another.
+    fn woken(&self) -> BoxFuture<'_, ()>;
+
+    /// Waits until somebody wants a run to end that is under way. A hint: [`Journal::renew`] says so too.
+    fn cancelled(&self) -> BoxFuture<'_, RunId>;
+}

@@ -1,0 +1,36 @@
+//! The one durable core: a run is a small program whose steps are journaled, so that it goes on where it was after
+//! any crash. An async tool call, an approval, a chat turn, a flow are programs over it.
+//!
+//! Nobody else writes a lease, a queue, a journal, or a retry loop over time. SQL never lives here.
+
+mod call;
+mod context;
+mod failpoint;
+mod journal;
+mod program;
+mod run;
+mod worker;
+
+pub use call::{APPROVAL, CallProgram, CallRun, Decision};
+pub use context::{Answer, Halt, Reporter, RunContext};
+pub use failpoint::Failpoints;
+pub use journal::{Claimed, DoneStep, Journal, Kept};
+pub use program::{GaveUp, Program, Programs};
+pub use run::{
+    About, Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, RunStatus, Started, Step, StepState,
+    Wait, WorkerId,
+};
+pub use worker::{Runs, Settings};
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static haft_core::Template> {
+    call::TEMPLATES.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_message_is_there_in_both_languages() {
+        haft_core::message::check_templates(&super::all_templates()).expect("complete messages");
+    }
+}

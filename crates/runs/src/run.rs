@@ -1,0 +1,243 @@
+//! The nouns of a run: how it stands, what it is started with, its steps, and the lease under which it is held.
+//!
+//! Plain data. What a run does is its program's, where it is kept is the journal's.
+
+use std::time::Duration;
+
+use haft_core::{Effect, RunId, SpaceId, UserId};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// Any worker may take it.
+    Queued,
+    /// Queued once its time has come.
+    Scheduled,
+    /// Held by a worker.
+    Running,
+    /// For a person, a callback, another run, or a moment. It takes no memory meanwhile.
+    Waiting,
+    Succeeded,
+    Failed,
+    Cancelled,
+    /// Something was sent that may have had its effect, and nobody knows. A person says what became of it.
+    Unknown,
+}
+
+impl RunStatus {
+    pub const ALL: [Self; 8] = [
+        Self::Queued,
+        Self::Scheduled,
+        Self::Running,
+        Self::Waiting,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Unknown,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Scheduled => "scheduled",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Queued | Self::Scheduled | Self::Running | Self::Waiting => false,
+            Self::Succeeded | Self::Failed | Self::Cancelled | Self::Unknown => true,
+        }
+    }
+}
+
+/// A run as it is asked for.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    pub id: RunId,
+    pub space: SpaceId,
+    pub user: Option<UserId>,
+    /// Which program carries it out.
+    pub program: &'static str,
+    pub about: About,
+    /// What the program is given, as JSON.
+    pub input: Value,
+    pub priority: i32,
+    /// So long it is not due yet.
+    pub delay: Duration,
+    /// So often a worker may die with it before it is a dead letter.
+    pub most_deaths: u32,
+    /// The same key again is the same run.
+    pub key: Option<RunKey>,
+    /// The run that waits for this one to end, and the step it waits in.
+    pub parent: Option<(RunId, String)>,
+    pub place: Place,
+}
+
+/// What a run is about: what people find it by.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct About {
+    /// Runs of the same lane share a limit: the id of a tool, of an agent, of a flow.
+    pub lane: String,
+    /// So many of the lane at once, in all processes.
+    pub lane_limit: Option<u32>,
+    /// The name of what runs.
+    pub name: String,
+    pub call_id: Option<String>,
+    pub agent: Option<String>,
+    pub conversation: Option<String>,
+}
+
+/// A key by which a caller finds a run again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunKey {
+    pub key: String,
+    /// Of what was asked for: the same key for something else is a mistake.
+    pub digest: String,
+}
+
+/// Where a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// With whichever worker takes it.
+    Queue,
+    /// Here and now, held by this process from the first moment on.
+    Here(WorkerId),
+}
+
+/// One worker from its start to its end. A process that starts again is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WorkerId(pub Uuid);
+
+/// What was made of a run that was asked for.
+#[derive(Debug, Clone)]
+pub enum Started {
+    /// It is there, and in the queue.
+    Queued(Run),
+    /// It is there, and held by whoever asked.
+    Held(Held),
+    /// It was there already: somebody asked before with the same key.
+    Before(Run),
+}
+
+/// A run as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub id: RunId,
+    pub space: SpaceId,
+    pub user: Option<UserId>,
+    pub program: String,
+    pub about: About,
+    pub input: Value,
+    pub priority: i32,
+    pub status: RunStatus,
+    /// How often it was claimed.
+    pub epoch: u64,
+    /// How often a worker died with it.
+    pub deaths: u32,
+    pub most_deaths: u32,
+    pub is_cancel_asked: bool,
+    /// It ended without having done what it should, and no more is tried.
+    pub is_dead_letter: bool,
+    /// What it waits for, where it waits.
+    pub waiting_for: Option<String>,
+    pub progress: Option<Value>,
+    /// Once it has ended.
+    pub output: Option<Value>,
+    pub key_digest: Option<String>,
+    pub created_at: Timestamp,
+    /// When it was first claimed.
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub changed_at: Timestamp,
+    /// When it may be claimed, or what it waits for is over.
+    pub due_at: Option<Timestamp>,
+}
+
+/// A run in the hands of a worker, with what its journal holds.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub run: Run,
+    pub lease: Lease,
+    pub steps: Vec<Step>,
+}
+
+/// The right to write into a run's journal. It is lost when somebody claims the run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lease {
+    pub run: RunId,
+    pub epoch: u64,
+}
+
+/// One step of a run, as its journal has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What the program calls it, once in a run.
+    pub key: String,
+    pub effect: Effect,
+    pub state: StepState,
+    /// What kind of thing it waits for, where it waits for one.
+    pub waits_for: Option<String>,
+    /// What whoever answers is shown.
+    pub shown: Option<Value>,
+    pub output: Option<Value>,
+    /// Until when it waits.
+    pub until: Option<Timestamp>,
+    /// Of those who could have answered in time, none did.
+    pub is_expired: bool,
+}
+
+/// How a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepState {
+    /// It may have begun, and has not ended.
+    Reserved,
+    /// Somebody else ends it.
+    Waiting,
+    Done,
+    /// It may have had its effect, and nobody knows.
+    Unknown,
+}
+
+/// A step that somebody else ends: a person, a callback, another run, the clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wait {
+    pub key: String,
+    /// `approval`, `callback`, `poll`, `retry`, …
+    pub for_what: String,
+    /// What whoever answers is shown.
+    pub shown: Option<Value>,
+    /// It ends by itself then.
+    pub at_most: Option<Duration>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// One of those that are final.
+    pub status: RunStatus,
+    pub output: Value,
+    pub is_dead_letter: bool,
+}
+
+/// What a worker learns when it renews its leases.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Renewed {
+    /// Somebody else holds these by now, or nobody may.
+    pub lost: Vec<Lease>,
+    /// Somebody wants these to end.
+    pub to_cancel: Vec<RunId>,
+}

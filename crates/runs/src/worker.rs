@@ -1,0 +1,332 @@
+//! The worker: takes runs that are due, carries them on, holds on to their leases, and gives back what it cannot end.
+//!
+//! It knows no tool and no database. How often something is tried again over time is written in the journal, never here.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use haft_core::{CallError, ErrorKind, RunId, SpaceId};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::context::{Halt, RunContext};
+use crate::failpoint::Failpoints;
+use crate::journal::Journal;
+use crate::program::{GaveUp, Program, Programs};
+use crate::run::{Held, Lease, NewRun, Place, Run, Started, WorkerId};
+
+/// So many ends of runs may be told before those who wait for one look for themselves.
+const ENDS: usize = 1024;
+
+/// Whoever waits for the end of a run looks for itself this often: another process may have ended it.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A program that is told to stop and does not is dropped after so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How a worker works.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// So many runs at once.
+    pub places: usize,
+    /// After so long without a sign of life a worker is taken for dead.
+    pub lease: Duration,
+    /// What is due is looked for this often, however quiet it is.
+    pub poll: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { places: 64, lease: Duration::from_secs(20), poll: Duration::from_secs(1) }
+    }
+}
+
+/// Runs, and the worker of this process. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Runs(Arc<Inner>);
+
+struct Inner {
+    journal: Arc<dyn Journal>,
+    programs: Programs,
+    settings: Settings,
+    id: WorkerId,
+    places: Arc<Semaphore>,
+    held: Mutex<HashMap<RunId, InHand>>,
+    under_way: TaskTracker,
+    ended: broadcast::Sender<RunId>,
+    failpoints: Arc<Failpoints>,
+}
+
+/// A run that this process carries on.
+#[derive(Clone)]
+struct InHand {
+    lease: Lease,
+    cancel: CancellationToken,
+    lost: CancellationToken,
+}
+
+impl Runs {
+    pub fn new(
+        journal: Arc<dyn Journal>,
+        programs: Programs,
+        settings: Settings,
+        failpoints: Failpoints,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            journal,
+            programs,
+            id: WorkerId(Uuid::now_v7()),
+            places: Arc::new(Semaphore::new(settings.places)),
+            held: Mutex::default(),
+            under_way: TaskTracker::new(),
+            ended: broadcast::Sender::new(ENDS),
+            failpoints: Arc::new(failpoints),
+            settings,
+        }))
+    }
+
+    pub fn failpoints(&self) -> &Failpoints {
+        &self.0.failpoints
+    }
+
+    /// Takes a run on: it is carried out, whatever happens to this process from now on.
+    pub async fn start(&self, new: NewRun) -> Result<Run, CallError> {
+        self.0.failpoints.pass("accepted");
+        let started = self.0.journal.start(new, self.0.settings.lease).await?;
+        self.0.failpoints.pass("stored");
+        Ok(match started {
+            Started::Queued(run) | Started::Before(run) => run,
+            Started::Held(held) => held.run,
+        })
+    }
+
+    /// The same, and carries it on here and now, without the queue. Nothing, where it was there before.
+    pub async fn start_here(&self, new: NewRun) -> Result<(Run, bool), CallError> {
+        self.0.failpoints.pass("accepted");
+        let new = NewRun { place: Place::Here(self.0.id), ..new };
+        let started = self.0.journal.start(new, self.0.settings.lease).await?;
+        self.0.failpoints.pass("stored");
+        match started {
+            Started::Held(held) => {
+                let run = held.run.clone();
+                Inner::take(&self.0, held, None);
+                Ok((run, true))
+            }
+            Started::Queued(run) | Started::Before(run) => Ok((run, false)),
+        }
+    }
+
+    /// Waits for the end of a run, wherever it is carried on; how it stands when the time is over.
+    pub async fn wait_for(
+        &self,
+        space: SpaceId,
+        id: RunId,
+        at_most: Duration,
+    ) -> Result<Option<Run>, CallError> {
+        let deadline = Instant::now() + at_most;
+        let mut ends = self.0.ended.subscribe();
+        loop {
+            let run = self.0.journal.read(space, id).await?;
+            if run.as_ref().is_none_or(|run| run.status.is_final()) || Instant::now() >= deadline {
+                return Ok(run);
+            }
+            let look = (Instant::now() + LOOK).min(deadline);
+            let told = async { while ends.recv().await.is_ok_and(|ended| ended != id) {} };
+            tokio::select! {
+                () = told => {}
+                () = sleep_until(look) => {}
+            }
+        }
+    }
+
+    /// Works until told to stop; then gives what is under way so long to end, and gives the rest back.
+    pub async fn work(&self, stop: CancellationToken, grace: Duration) {
+        let inner = &self.0;
+        tokio::select! {
+            () = inner.claim() => {}
+            () = inner.renew() => {}
+            () = inner.hear_cancels() => {}
+            () = stop.cancelled() => {}
+        }
+        inner.under_way.close();
+        let renewing = async {
+            tokio::select! {
+                () = inner.under_way.wait() => {}
+                () = inner.renew() => {}
+            }
+        };
+        if timeout(grace, renewing).await.is_err() {
+            inner.held().values().for_each(|in_hand| in_hand.lost.cancel());
+            let _ = timeout(PATIENCE, inner.under_way.wait()).await;
+        }
+    }
+}
+
+impl Inner {
+    fn held(&self) -> MutexGuard<'_, HashMap<RunId, InHand>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes runs that are due, as many as there are places, for ever.
+    async fn claim(self: &Arc<Self>) {
+        loop {
+            let Ok(first) = self.places.clone().acquire_owned().await else { return };
+            let free = 1 + self.places.available_permits();
+            let claimed = match self.journal.claim(self.id, free, self.settings.lease).await {
+                Ok(claimed) => claimed,
+                Err(error) => {
+                    tracing::warn!(%error, "Runs could not be claimed; trying again");
+                    sleep(self.settings.poll).await;
+                    continue;
+                }
+            };
+            let is_all = claimed.held.len() < free;
+            let mut permits = Some(first);
+            for held in claimed.held {
+                let permit = permits.take().or_else(|| self.places.clone().try_acquire_owned().ok());
+                Self::take(self, held, permit);
+            }
+            drop(permits);
+            if is_all {
+                let pause = claimed.next_due.unwrap_or(self.settings.poll).min(self.settings.poll);
+                tokio::select! {
+                    () = self.journal.woken() => {}
+                    () = sleep(pause) => {}
+                }
+            }
+        }
+    }
+
+    /// Shows that this process lives, and learns what is no longer its own, for ever.
+    async fn renew(&self) {
+        loop {
+            sleep(self.settings.lease / 4).await;
+            let leases: Vec<Lease> = self.held().values().map(|in_hand| in_hand.lease).collect();
+            if leases.is_empty() {
+                continue;
+            }
+            match self.journal.renew(self.id, leases, self.settings.lease).await {
+                Ok(renewed) => {
+                    let held = self.held();
+                    for lease in renewed.lost {
+                        if let Some(in_hand) = held.get(&lease.run).filter(|in_hand| in_hand.lease == lease) {
+                            in_hand.lost.cancel();
+                        }
+                    }
+                    for in_hand in renewed.to_cancel.iter().filter_map(|id| held.get(id)) {
+                        in_hand.cancel.cancel();
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "Leases could not be renewed; trying again"),
+            }
+        }
+    }
+
+    /// Tells runs to end that somebody wants to end, as soon as that is known, for ever.
+    async fn hear_cancels(&self) {
+        loop {
+            let id = self.journal.cancelled().await;
+            if let Some(in_hand) = self.held().get(&id) {
+                in_hand.cancel.cancel();
+            }
+        }
+    }
+
+    /// Carries a run on, beside whatever else this process does.
+    fn take(self: &Arc<Self>, held: Held, permit: Option<OwnedSemaphorePermit>) {
+        let (id, lease) = (held.run.id, held.lease);
+        let in_hand = InHand { lease, cancel: CancellationToken::new(), lost: CancellationToken::new() };
+        if held.run.is_cancel_asked {
+            in_hand.cancel.cancel();
+        }
+        self.held().insert(id, in_hand.clone());
+        let inner = self.clone();
+        self.under_way.spawn(async move {
+            let ended = inner.carry(held, in_hand).await;
+            inner.let_go(id, lease);
+            match ended {
+                Ok(()) => {}
+                Err(Halt::Lost) => tracing::info!(run.id = %id, "Another worker carries the run on"),
+                Err(halt) => tracing::error!(run.id = %id, ?halt, "A run could not be carried on"),
+            }
+            let _ = inner.ended.send(id);
+            drop(permit);
+        });
+    }
+
+    fn let_go(&self, id: RunId, lease: Lease) {
+        let mut held = self.held();
+        // It may be in hand again already, under a later lease.
+        if held.get(&id).is_some_and(|in_hand| in_hand.lease == lease) {
+            held.remove(&id);
+        }
+    }
+
+    async fn carry(&self, held: Held, in_hand: InHand) -> Result<(), Halt> {
+        self.failpoints.pass("claimed");
+        let run = held.run.clone();
+        let InHand { cancel, lost, .. } = in_hand;
+        let mut context =
+            RunContext::new(self.journal.clone(), held, cancel.clone(), self.failpoints.clone());
+        let Some(program) = self.programs.get(&run.program).cloned() else {
+            // A newer process may know it.
+            tracing::warn!(run.id = %run.id, program = run.program, "No such program is known here");
+            sleep(PATIENCE).await;
+            return context.release().await;
+        };
+        if context.lost_step().is_some() {
+            return context.finish(program.gave_up(&run, GaveUp::Unknown).await).await;
+        }
+        if run.deaths >= run.most_deaths {
+            return context.finish(program.gave_up(&run, GaveUp::Deaths).await).await;
+        }
+        let given_up = async {
+            cancel.cancelled().await;
+            sleep(PATIENCE).await;
+        };
+        let outcome = tokio::select! {
+            outcome = run_program(&*program, &mut context) => outcome,
+            () = lost.cancelled() => return context.release().await,
+            () = given_up => Err(Halt::Failed(CallError::text(ErrorKind::Cancelled, "it did not stop when told to"))),
+        };
+        match outcome {
+            Ok(ended) => context.finish(ended).await,
+            Err(Halt::Waiting(waits)) => {
+                context.suspend(waits).await?;
+                self.failpoints.pass("suspended");
+                Ok(())
+            }
+            Err(Halt::Unknown { .. }) => context.finish(program.gave_up(&run, GaveUp::Unknown).await).await,
+            Err(Halt::Lost) => Err(Halt::Lost),
+            Err(Halt::GivenBack) => context.release().await,
+            Err(Halt::Undone) => {
+                let error = CallError::text(
+                    ErrorKind::Internal,
+                    "a step gave nothing, and the program did not say why",
+                );
+                context.finish(program.gave_up(&run, GaveUp::Failed(error)).await).await
+            }
+            Err(Halt::Failed(_)) if cancel.is_cancelled() => {
+                let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
+                context.finish(program.gave_up(&run, why).await).await
+            }
+            Err(Halt::Failed(error)) => {
+                context.finish(program.gave_up(&run, GaveUp::Failed(error)).await).await
+            }
+        }
+    }
+}
+
+/// A program that panics has failed like any other.
+async fn run_program(program: &dyn Program, context: &mut RunContext) -> Result<crate::run::Ended, Halt> {
+    let work = AssertUnwindSafe(async { program.run(context).await });
+    work.catch_unwind().await.unwrap_or_else(|_| {
+        Err(Halt::Failed(CallError::text(ErrorKind::Internal, "the program stopped unexpectedly")))
+    })
+}

@@ -1,0 +1,183 @@
+//! What people are asked: `GET /api/approvals[/{id}]`, `POST /api/approvals/{id}`. An approval has the id of its task.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use haft_core::call::Consent;
+use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId};
+use haft_runs::{CallRun, Decision, StepState};
+use haft_store::Approval;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::tasks::{Shown as ShownTask, tasks};
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::Who;
+use crate::body::{JsonBody, read_as_written};
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::{ListOf, Named, Parameters};
+
+haft_core::templates! {
+    NO_SUCH_APPROVAL = "approvals.notFound",
+        "there is no approval {name}",
+        "没有审批 {name}";
+    NOT_ASKED = "approvals.notAsked",
+        "this was decided already, or its time is over",
+        "该审批已处理或已过期";
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/approvals", list)
+            .needs(Needs::Read)
+            .says("Calls that wait for a person, the oldest first, a page at a time")
+            .pages()
+            .answers(200, "ApprovalPage"),
+        Route::get("/approvals/{id}", read)
+            .needs(Needs::Read)
+            .says("One call that waits for a person, or did")
+            .answers(200, "Approval"),
+        Route::post("/approvals/{id}", decide)
+            .needs(Needs::Edit)
+            .says("Approves a call, with other arguments where they are given, or denies it")
+            .takes("DecideApproval")
+            .answers(200, "Task"),
+    ]
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    id: RunId,
+    space_id: SpaceId,
+    tool_id: &'a Value,
+    tool_name: &'a Value,
+    version: &'a Value,
+    effect: &'a Value,
+    arguments: &'a Value,
+    /// The rule that asks, where there is one.
+    because: &'a Value,
+    call_id: Option<&'a str>,
+    agent_id: Option<&'a str>,
+    conversation_id: Option<&'a str>,
+    user_id: Option<haft_core::UserId>,
+    status: &'static str,
+    decision: Option<Value>,
+    asked_at: Timestamp,
+    expires_at: Option<Timestamp>,
+}
+
+impl<'a> From<&'a Approval> for Shown<'a> {
+    fn from(approval: &'a Approval) -> Self {
+        let Approval { run, step } = approval;
+        let field =
+            |name: &str| step.shown.as_ref().and_then(|shown| shown.get(name)).unwrap_or(&Value::Null);
+        let said = step.output.clone().and_then(|said| serde_json::from_value::<Decision>(said).ok());
+        let status = match (step.state, &said) {
+            (StepState::Waiting, _) => "waiting",
+            (_, Some(said)) if said.is_approved => "approved",
+            (_, Some(_)) => "denied",
+            (_, None) => "expired",
+        };
+        Self {
+            id: run.id,
+            space_id: run.space,
+            tool_id: field("toolId"),
+            tool_name: field("toolName"),
+            version: field("version"),
+            effect: field("effect"),
+            arguments: field("arguments"),
+            because: field("because"),
+            call_id: run.about.call_id.as_deref(),
+            agent_id: run.about.agent.as_deref(),
+            conversation_id: run.about.conversation.as_deref(),
+            user_id: run.user,
+            status,
+            decision: said
+                .map(|said| json!({"note": said.note, "arguments": said.arguments, "userId": said.by})),
+            asked_at: run.created_at,
+            expires_at: step.until,
+        }
+    }
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Parameters(page): Parameters<ListOf>,
+) -> Result<Response, Failure> {
+    let (found, next) = tasks(&state)?.journal.approvals(visitor.space, &page.checked()?).await?;
+    let items: Vec<Shown> = found.iter().map(Shown::from).collect();
+    Ok(envelope::page(items, next))
+}
+
+async fn read(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+) -> Result<Response, Failure> {
+    let found = find(&state, visitor.space, &id).await?;
+    Ok(envelope::success(StatusCode::OK, Shown::from(&found)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Decide {
+    decision: Word,
+    arguments: Option<Value>,
+    note: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Approve,
+    Deny,
+}
+
+async fn decide(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let Decide { decision, arguments, note } = read_as_written(body)?;
+    let Approval { run, step } = find(&state, visitor.space, &id).await?;
+    if step.state != StepState::Waiting {
+        return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_ASKED)).into());
+    }
+    let is_approved = decision == Word::Approve;
+    let edited = match arguments.filter(|_| is_approved) {
+        Some(arguments) => {
+            let call = CallRun::of(&run)
+                .map_err(|_| CallError::text(ErrorKind::Internal, "the task cannot be read"))?;
+            let mut request = call.request();
+            request.arguments = arguments;
+            request.options.consent = Consent::Given;
+            // What does not fit is said now, and it still waits.
+            let foreseen = state.tools.foresee(&call.caller(&run), request).await?;
+            Some(foreseen.arguments.as_ref().clone())
+        }
+        None => None,
+    };
+    let said = Decision { is_approved, arguments: edited, note, by: Some(visitor.user.id) };
+    let said = serde_json::to_value(said).unwrap_or_default();
+    let journal = &tasks(&state)?.journal;
+    let answer = (step.key.as_str(), said);
+    let decided = journal.decide(visitor.space, run.id, Some(visitor.user.id), is_approved, answer).await?;
+    Ok(envelope::success(StatusCode::OK, ShownTask::from(&decided.run)))
+}
+
+async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<Approval, CallError> {
+    let found = match id.parse::<RunId>() {
+        Ok(id) => tasks(state)?.journal.approval(space, id).await?,
+        Err(_) => None,
+    };
+    found.ok_or_else(|| {
+        let message = Message::new(&NO_SUCH_APPROVAL).with("name", id);
+        CallError::new(ErrorKind::NotFound, message).detail("what", "approval")
+    })
+}

@@ -1,0 +1,249 @@
+//! Calls as tasks: when one becomes a run, how long its caller waits for it, and what the caller is answered.
+//!
+//! Carrying runs out is the worker's, and calling tools the engine's.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use haft_core::call::Freshness;
+use haft_core::{CallError, CallId, Caller, ErrorKind, Message, RunId};
+use haft_engine::{CallRequest, Foreseen};
+use haft_runs::{About, CallRun, NewRun, Place, Run, RunKey, RunStatus, Runs};
+use haft_store::RunJournal;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use crate::app::AppState;
+use crate::envelope;
+use crate::error::Failure;
+use crate::request::Asked;
+
+haft_core::templates! {
+    BAD_KEY = "tasks.badKey",
+        "an Idempotency-Key has 1 to 255 visible ASCII characters",
+        "Idempotency-Key 须为 1 到 255 个可见 ASCII 字符";
+    NOT_IN_BACKGROUND = "tasks.notInBackground",
+        "there is no server here that would go on with it; start one with haft serve and call the tool there",
+        "此处没有可在后台继续执行的服务；请用 haft serve 启动服务后再调用";
+}
+
+const KEY: &str = "idempotency-key";
+
+/// A person who is asked has a day, where nothing else is said.
+const PATIENCE: u64 = 24 * 3600;
+
+/// A caller who gave a key, and no time, waits as long as a call may take.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Runs, where they are kept, and how long.
+#[derive(Clone)]
+pub struct Tasks {
+    pub runs: Runs,
+    pub journal: RunJournal,
+    /// What has ended stays for so long.
+    pub keep: Duration,
+    /// A worker may die with a task so often before it is a dead letter.
+    pub most_deaths: u32,
+}
+
+/// How a caller wants a call to be made, beside the call itself.
+#[derive(Debug, Default)]
+pub(crate) struct How {
+    pub(crate) mode: Option<Mode>,
+    /// It turns into a task after so long.
+    pub(crate) async_after: Option<Duration>,
+    /// It begins after so long.
+    pub(crate) delay: Option<Duration>,
+    pub(crate) priority: Option<i32>,
+    /// So many seconds a person has who is asked.
+    pub(crate) approval_timeout: Option<u64>,
+    pub(crate) key: Option<RunKey>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    Sync,
+    Async,
+}
+
+impl How {
+    /// Whether the caller asked for more than a plain call.
+    fn is_plain(&self) -> bool {
+        self.mode != Some(Mode::Async)
+            && self.async_after.is_none()
+            && self.delay.is_none()
+            && self.key.is_none()
+    }
+}
+
+/// The key of a request, with a digest of what it is used for.
+pub(crate) fn key_of(headers: &HeaderMap, tool: &str, body: &Value) -> Result<Option<RunKey>, Failure> {
+    let Some(value) = headers.get(KEY) else { return Ok(None) };
+    let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len()));
+    let key = key.filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()));
+    let Some(key) = key else {
+        return Err(Failure::with_status(StatusCode::BAD_REQUEST, Message::new(&BAD_KEY)));
+    };
+    let mut hash = Sha256::new();
+    hash.update(tool.as_bytes());
+    hash.update([0]);
+    hash.update(sorted(body).to_string().as_bytes());
+    let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some(RunKey { key: key.to_owned(), digest }))
+}
+
+/// The same value whatever the order of its fields.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            let fields = fields.into_iter().map(|(name, value)| (name.clone(), sorted(value)));
+            Value::Object(fields.collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// Makes a call in the way that its caller, its tool and its policy want.
+pub(crate) async fn execute(
+    state: &AppState,
+    caller: &Caller,
+    asked: &Asked,
+    request: CallRequest,
+    how: How,
+) -> Result<Response, Failure> {
+    let Some(tasks) = state.tasks.get() else {
+        return match how.is_plain() {
+            true => plain(state, caller, asked, request).await,
+            false => Err(CallError::new(ErrorKind::BadRequest, Message::new(&NOT_IN_BACKGROUND)).into()),
+        };
+    };
+    let binding = request.options.binding.as_deref();
+    let bearing = state.tools.bearing(caller, &request.tool, binding).await?;
+    let is_plain =
+        bearing.is_none_or(|bearing| !bearing.may_ask && (!bearing.is_async || how.mode.is_some()));
+    if is_plain && how.is_plain() {
+        return plain(state, caller, asked, request).await;
+    }
+    // In a box: plain calls need none of the room it takes.
+    Box::pin(tasks.execute(state, caller, asked, request, how)).await
+}
+
+async fn plain(
+    state: &AppState,
+    caller: &Caller,
+    asked: &Asked,
+    request: CallRequest,
+) -> Result<Response, Failure> {
+    let result = state.tools.call(caller, request).await?;
+    Ok(envelope::outcome(&result, asked))
+}
+
+impl Tasks {
+    async fn execute(
+        &self,
+        state: &AppState,
+        caller: &Caller,
+        asked: &Asked,
+        request: CallRequest,
+        how: How,
+    ) -> Result<Response, Failure> {
+        let Ok(foreseen) = state.tools.foresee(caller, request.clone()).await else {
+            // It would not be let in; calling it says so, and leaves its record.
+            return plain(state, caller, asked, request).await;
+        };
+        let is_async = match how.mode {
+            Some(Mode::Async) => true,
+            Some(Mode::Sync) => false,
+            None => foreseen.tool.spec.run_async || how.delay.is_some(),
+        };
+        let is_queued = is_async || foreseen.asks;
+        if !is_queued && how.async_after.is_none() && how.key.is_none() {
+            return plain(state, caller, asked, request).await;
+        }
+        let new = NewRun { most_deaths: self.most_deaths, ..new_run(caller, &request, &foreseen, &how) };
+        let run = if is_queued { self.runs.start(new).await? } else { self.runs.start_here(new).await?.0 };
+        let patience = match (is_queued, how.async_after) {
+            (_, Some(pause)) => pause,
+            (true, None) => Duration::ZERO,
+            (false, None) => LONGEST,
+        };
+        let run = if patience.is_zero() {
+            run
+        } else {
+            self.runs.wait_for(caller.space, run.id, patience).await?.unwrap_or(run)
+        };
+        Ok(answer(&run, asked))
+    }
+}
+
+/// What a caller is told of a run: its outcome, or that it is not over.
+pub(crate) fn answer(run: &Run, asked: &Asked) -> Response {
+    match &run.output {
+        Some(output) if run.status.is_final() => envelope::kept_outcome(output, asked),
+        Some(_) | None => {
+            let status = shown_status(run.status);
+            let task = json!({"taskId": run.id, "callId": run.about.call_id, "status": status});
+            envelope::success(StatusCode::ACCEPTED, task)
+        }
+    }
+}
+
+/// How a run stands, in the words of the API: what waits for its time is queued.
+pub(crate) fn shown_status(status: RunStatus) -> &'static str {
+    let is_scheduled = status == RunStatus::Scheduled;
+    if is_scheduled { RunStatus::Queued.as_str() } else { status.as_str() }
+}
+
+fn new_run(caller: &Caller, request: &CallRequest, foreseen: &Foreseen, how: &How) -> NewRun {
+    let (id, options) = (Uuid::now_v7(), &request.options);
+    let spec = &foreseen.tool.spec;
+    let call_id = options.call_id.clone().unwrap_or_else(|| CallId::from(id));
+    let millis = |pause: Duration| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+    let call = CallRun {
+        tool: foreseen.tool.id.to_string(),
+        name: spec.name.to_string(),
+        version: foreseen.tool.version,
+        arguments: foreseen.arguments.as_ref().clone(),
+        call_id: call_id.clone(),
+        user: caller.user,
+        source: caller.source,
+        locale: caller.locale,
+        agent: options.agent,
+        conversation: options.conversation,
+        timeout: options.timeout.map(millis),
+        retries: options.retries,
+        retry_delay: options.retry_delay.map(millis),
+        replay_of: options.replay_of.clone(),
+        fresh: options.freshness == Freshness::Fresh,
+        asks: foreseen.asks,
+        because: foreseen.because.clone(),
+        patience: how.approval_timeout.unwrap_or(PATIENCE),
+    };
+    NewRun {
+        id: RunId::from(id),
+        space: caller.space,
+        user: caller.user,
+        program: "call",
+        about: About {
+            lane: foreseen.tool.id.to_string(),
+            lane_limit: spec.max_concurrency,
+            name: spec.name.to_string(),
+            call_id: Some(call_id.to_string()),
+            agent: options.agent.map(|agent| agent.to_string()),
+            conversation: options.conversation.map(|conversation| conversation.to_string()),
+        },
+        input: serde_json::to_value(call).unwrap_or_default(),
+        priority: how.priority.unwrap_or(spec.priority),
+        delay: how.delay.unwrap_or_default(),
+        most_deaths: 0,
+        key: how.key.clone(),
+        parent: None,
+        place: Place::Queue,
+    }
+}

@@ -1,0 +1,213 @@
+//! What people say about runs: end it, try it again, this is what became of it, yes or no. Each is on record.
+
+use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, UserId};
+use haft_runs::{Ended, Run, RunStatus};
+use serde_json::{Value, json};
+
+use super::RunJournal;
+use super::hold::deliver;
+use super::row::{NEVER, run, run_columns};
+use super::writer::CHANNEL;
+use crate::db::{Arg, Tx, args};
+use crate::failure;
+use crate::feed::Change;
+use crate::history::{Action, Note, What};
+
+haft_core::templates! {
+    ENDED = "runs.ended",
+        "the task has ended already: {status}",
+        "任务已结束：{status}";
+    NOT_ENDED = "runs.notEnded",
+        "the task has not ended yet: {status}; only one that failed, was cancelled or is unknown can be tried again",
+        "任务尚未结束：{status}；只有失败、已取消或状态未知的任务才能重试";
+    NOT_UNKNOWN = "runs.notUnknown",
+        "only a task whose outcome is not known can be resolved; this one is {status}",
+        "只有结果未知的任务才能人工确认；该任务状态为 {status}";
+    DECIDED = "runs.decided",
+        "this was decided already, or its time is over",
+        "该审批已处理或已过期";
+}
+
+/// What a person decided, and the run that it is about.
+#[derive(Debug, Clone)]
+pub struct Decided {
+    pub run: Run,
+}
+
+macro_rules! by_id {
+    ($lock:literal) => {
+        concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2", $lock)
+    };
+}
+
+async fn locked(tx: &mut Tx, space: SpaceId, id: RunId) -> Result<Option<Run>, CallError> {
+    let sql = match tx {
+        Tx::Sqlite(_) => by_id!(""),
+        Tx::Postgres(_) => by_id!(" FOR UPDATE"),
+    };
+    tx.row(sql, args![space, id]).await?.map(|row| run(&row)).transpose()
+}
+
+fn conflict(template: &'static haft_core::Template, status: RunStatus) -> CallError {
+    let message = Message::new(template).with("status", status.as_str());
+    CallError::new(ErrorKind::Conflict, message).detail("status", status.as_str())
+}
+
+impl RunJournal {
+    /// Ends a run. One that waits ends at once, as `ended` says; one that is under way is told to.
+    pub async fn cancel(
+        &self,
+        space: SpaceId,
+        id: RunId,
+        by: Option<UserId>,
+        ended: Ended,
+    ) -> Result<Run, CallError> {
+        let store = self.0.store.acting_for(by);
+        let mut change = store.change_for_listeners(space).await?;
+        let now = self.0.clock.now(&mut change.tx).await?;
+        let before = locked(&mut change.tx, space, id).await?;
+        let before = before.ok_or_else(|| failure::not_found(&failure::TASK, id))?;
+        if before.status.is_final() {
+            return Err(conflict(&ENDED, before.status));
+        }
+        // Something may have been sent: whoever claims it finds out, and says so.
+        let may_be_sent =
+            "SELECT 1 FROM run_steps WHERE run_id = $1 AND state = 'reserved' AND effect = 'write'";
+        let may_be_sent = change.tx.row(may_be_sent, args![id]).await?.is_some();
+        let is_told = before.status == RunStatus::Running || may_be_sent;
+        if is_told {
+            let sql = "UPDATE runs SET cancel_asked = 1, changed_at = $2 WHERE id = $1";
+            change.tx.run(sql, args![id, now]).await?;
+            if let Tx::Postgres(_) = &change.tx {
+                change.tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;
+            }
+        } else {
+            end(&mut change, id, now, &ended).await?;
+        }
+        change.note(noted(&before, What::Task, Action::Cancelled, json!({}))).await?;
+        let after = locked(&mut change.tx, space, id).await?;
+        change.commit().await?;
+        if is_told {
+            self.0.bell.cancel(id);
+        }
+        self.0.bell.ring();
+        after.ok_or_else(|| failure::not_found(&failure::TASK, id))
+    }
+
+    /// Tries a run once more that did not do what it should.
+    pub async fn retry(&self, space: SpaceId, id: RunId, by: Option<UserId>) -> Result<Run, CallError> {
+        let store = self.0.store.acting_for(by);
+        let mut change = store.change_for_listeners(space).await?;
+        let now = self.0.clock.now(&mut change.tx).await?;
+        let before = locked(&mut change.tx, space, id).await?;
+        let before = before.ok_or_else(|| failure::not_found(&failure::TASK, id))?;
+        match before.status {
+            RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
+            RunStatus::Succeeded => return Err(conflict(&ENDED, before.status)),
+            RunStatus::Queued | RunStatus::Scheduled | RunStatus::Running | RunStatus::Waiting => {
+                return Err(conflict(&NOT_ENDED, before.status));
+            }
+        }
+        // What it did stays done; what nobody knows of, and pauses before it, are gone.
+        let sql = "DELETE FROM run_steps WHERE run_id = $1 AND (state <> 'done' OR waits_for = 'retry')";
+        change.tx.run(sql, args![id]).await?;
+        let sql =
+            "UPDATE runs SET status = 'queued', due_at = $2, deaths = 0, cancel_asked = 0, dead_letter = 0,
+                          output = NULL, progress = NULL, ended_at = NULL, changed_at = $2
+                   WHERE id = $1";
+        change.tx.run(sql, args![id, now]).await?;
+        let was = json!({"was": before.status});
+        change.note(noted(&before, What::Task, Action::Retried, was)).await?;
+        let after = locked(&mut change.tx, space, id).await?;
+        change.commit().await?;
+        self.0.bell.ring();
+        after.ok_or_else(|| failure::not_found(&failure::TASK, id))
+    }
+
+    /// Says what became of a run of which nobody knew.
+    pub async fn resolve(
+        &self,
+        space: SpaceId,
+        id: RunId,
+        by: Option<UserId>,
+        ended: Ended,
+    ) -> Result<Run, CallError> {
+        let store = self.0.store.acting_for(by);
+        let mut change = store.change_for_listeners(space).await?;
+        let now = self.0.clock.now(&mut change.tx).await?;
+        let before = locked(&mut change.tx, space, id).await?;
+        let before = before.ok_or_else(|| failure::not_found(&failure::TASK, id))?;
+        if before.status != RunStatus::Unknown {
+            return Err(conflict(&NOT_UNKNOWN, before.status));
+        }
+        end(&mut change, id, now, &ended).await?;
+        let became = json!({"status": ended.status});
+        change.note(noted(&before, What::Task, Action::Resolved, became)).await?;
+        let after = locked(&mut change.tx, space, id).await?;
+        change.commit().await?;
+        self.0.bell.ring();
+        after.ok_or_else(|| failure::not_found(&failure::TASK, id))
+    }
+
+    /// Answers a step that waits for a person.
+    pub async fn decide(
+        &self,
+        space: SpaceId,
+        id: RunId,
+        by: Option<UserId>,
+        is_approved: bool,
+        answer: (&str, Value),
+    ) -> Result<Decided, CallError> {
+        let store = self.0.store.acting_for(by);
+        let mut change = store.change_for_listeners(space).await?;
+        let now = self.0.clock.now(&mut change.tx).await?;
+        let before = locked(&mut change.tx, space, id).await?;
+        let before = before.ok_or_else(|| failure::not_found(&failure::APPROVAL, id))?;
+        let (key, value) = answer;
+        let sql =
+            "SELECT 1 FROM run_steps WHERE run_id = $1 AND key = $2 AND (until_at IS NULL OR until_at > $3)";
+        let is_in_time = change.tx.row(sql, args![id, key, now]).await?.is_some();
+        if !is_in_time || !deliver(&mut change.tx, now, id, key, &value.to_string()).await? {
+            return Err(CallError::new(ErrorKind::Conflict, Message::new(&DECIDED)));
+        }
+        let action = if is_approved { Action::Approved } else { Action::Denied };
+        let mut details = json!({});
+        for field in ["note", "edited"] {
+            if let Some(said) = value.get(field).filter(|said| !said.is_null()) {
+                details[field] = said.clone();
+            }
+        }
+        change.note(noted(&before, What::Approval, action, details)).await?;
+        let after = locked(&mut change.tx, space, id).await?;
+        change.commit().await?;
+        self.0.bell.ring();
+        let run = after.ok_or_else(|| failure::not_found(&failure::APPROVAL, id))?;
+        Ok(Decided { run })
+    }
+}
+
+async fn end(
+    change: &mut Change<'_>,
+    id: RunId,
+    now: jiff::Timestamp,
+    ended: &Ended,
+) -> Result<(), CallError> {
+    let sql = "UPDATE runs SET status = $2, output = $3, dead_letter = $4, ended_at = $5, changed_at = $5,
+                      due_at = $6, worker = NULL, waiting_for = NULL
+               WHERE id = $1 RETURNING parent_id, parent_step";
+    let output = ended.output.to_string();
+    let never = Arg::Int(Some(NEVER));
+    let values = args![id, ended.status.as_str(), &output, ended.is_dead_letter, now, never];
+    let row = change.tx.row(sql, values).await?;
+    let sql = "UPDATE run_steps SET state = 'done', expired = 1, ended_at = $2 WHERE run_id = $1 AND state = 'waiting'";
+    change.tx.run(sql, args![id, now]).await?;
+    let Some(row) = row else { return Ok(()) };
+    if let (Some(parent), Some(step)) = (row.maybe_id::<RunId>(0)?, row.maybe_text(1)?) {
+        deliver(&mut change.tx, now, parent, &step, &output).await?;
+    }
+    Ok(())
+}
+
+fn noted(run: &Run, what: What, action: Action, details: Value) -> Note {
+    Note { what, action, id: run.id.to_string(), name: run.about.name.clone(), version: None, details }
+}

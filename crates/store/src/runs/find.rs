@@ -1,0 +1,173 @@
+//! Looking at runs: one, a page of them, those that changed, what waits for a person, and how many there are.
+
+use haft_core::{CallError, RunId, SpaceId};
+use haft_runs::{Run, RunStatus, Step};
+use jiff::Timestamp;
+use sqlx::AssertSqlSafe;
+
+use super::RunJournal;
+use super::row::{run, run_columns, step, step_columns};
+use crate::db::{Arg, args};
+use crate::page::Page;
+
+/// Which runs are looked for. What is absent does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    /// One of these.
+    pub statuses: Vec<RunStatus>,
+    pub lane: Option<String>,
+    pub agent: Option<String>,
+    pub conversation: Option<String>,
+    pub call_id: Option<String>,
+    pub dead_letter: Option<bool>,
+}
+
+/// A step that waits for a person, with its run.
+#[derive(Debug, Clone)]
+pub struct Approval {
+    pub run: Run,
+    pub step: Step,
+}
+
+/// How many runs there are of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunCounts {
+    pub space: SpaceId,
+    pub lane: String,
+    /// Those that may be claimed, or will be when their time has come.
+    pub queued: u64,
+    pub running: u64,
+    pub waiting: u64,
+    pub dead_letters: u64,
+}
+
+const BY_ID: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2");
+const STEPS: &str = concat!("SELECT ", step_columns!(), " FROM run_steps WHERE run_id = $1 ORDER BY n");
+const BY_CHANGE: &str = concat!(
+    "SELECT ",
+    run_columns!(),
+    " FROM runs WHERE space_id = $1 AND changed_at >= $2 ORDER BY changed_at, id LIMIT $3"
+);
+const COUNTS: &str = "SELECT space_id, lane,
+        CAST(SUM(CASE WHEN status IN ('queued', 'scheduled') THEN 1 ELSE 0 END) AS BIGINT),
+        CAST(SUM(CASE WHEN status = 'running' THEN 1 ELSE 0 END) AS BIGINT),
+        CAST(SUM(CASE WHEN status = 'waiting' THEN 1 ELSE 0 END) AS BIGINT),
+        CAST(SUM(dead_letter) AS BIGINT)
+    FROM runs WHERE ended_at IS NULL OR dead_letter = 1 GROUP BY space_id, lane";
+
+impl RunJournal {
+    pub async fn get(&self, space: SpaceId, id: RunId) -> Result<Option<Run>, CallError> {
+        self.db().row(BY_ID, args![space, id]).await?.map(|row| run(&row)).transpose()
+    }
+
+    /// What a run did, in the order in which it began it.
+    pub async fn steps(&self, space: SpaceId, id: RunId) -> Result<Vec<Step>, CallError> {
+        if self.get(space, id).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        self.db().rows(STEPS, args![id]).await?.iter().map(step).collect()
+    }
+
+    /// The newest first.
+    pub async fn list(
+        &self,
+        space: SpaceId,
+        filter: &RunFilter,
+        page: &Page,
+    ) -> Result<(Vec<Run>, Option<String>), CallError> {
+        let (_, before) = page.after()?;
+        let mut sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1").to_owned();
+        let mut values = args![space];
+        let mut and = |clause: &str, value: Arg| {
+            values.push(value);
+            sql.push_str(&clause.replace('?', &format!("${}", values.len())));
+        };
+        if !before.is_empty() {
+            and(" AND id < ?", Arg::from(before));
+        }
+        let equal = [
+            (" AND lane = ?", &filter.lane),
+            (" AND agent_id = ?", &filter.agent),
+            (" AND conversation_id = ?", &filter.conversation),
+            (" AND call_id = ?", &filter.call_id),
+        ];
+        for (clause, value) in equal {
+            if let Some(value) = value {
+                and(clause, Arg::from(value));
+            }
+        }
+        if let Some(dead) = filter.dead_letter {
+            and(" AND dead_letter = ?", Arg::from(dead));
+        }
+        if !filter.statuses.is_empty() {
+            let words: Vec<String> =
+                filter.statuses.iter().map(|status| format!("'{}'", status.as_str())).collect();
+            sql.push_str(&format!(" AND status IN ({})", words.join(", ")));
+        }
+        values.push(Arg::from(page.rows()));
+        sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
+        // Of constants alone: what is looked for are arguments.
+        let rows = self.db().rows(AssertSqlSafe(sql), values).await?;
+        let runs: Result<Vec<Run>, CallError> = rows.iter().map(run).collect();
+        Ok(page.cut(runs?, |run| ("", run.id.to_string())))
+    }
+
+    /// Those that changed at a moment or later, in that order.
+    pub async fn changed_since(
+        &self,
+        space: SpaceId,
+        since: Timestamp,
+        most: u64,
+    ) -> Result<Vec<Run>, CallError> {
+        self.db().rows(BY_CHANGE, args![space, since, most]).await?.iter().map(run).collect()
+    }
+
+    /// What waits for a person, the oldest first.
+    pub async fn approvals(
+        &self,
+        space: SpaceId,
+        page: &Page,
+    ) -> Result<(Vec<Approval>, Option<String>), CallError> {
+        let (_, after) = page.after()?;
+        let rows = self.db().rows(
+            concat!(
+                "SELECT ",
+                step_columns!(),
+                " FROM run_steps WHERE space_id = $1 AND waits_for = 'approval' AND state = 'waiting' AND run_id > $2
+                  ORDER BY run_id LIMIT $3"
+            ),
+            args![space, after, page.rows()],
+        );
+        let mut found = Vec::new();
+        for row in rows.await? {
+            let id: RunId = row.id(0)?;
+            if let Some(run) = self.get(space, id).await? {
+                found.push(Approval { run, step: step(&row)? });
+            }
+        }
+        Ok(page.cut(found, |approval| ("", approval.run.id.to_string())))
+    }
+
+    /// A step of a run that waits for a person, or did.
+    pub async fn approval(&self, space: SpaceId, id: RunId) -> Result<Option<Approval>, CallError> {
+        let Some(run) = self.get(space, id).await? else { return Ok(None) };
+        let steps = self.steps(space, id).await?;
+        let step = steps.into_iter().find(|step| step.waits_for.as_deref() == Some("approval"));
+        Ok(step.map(|step| Approval { run, step }))
+    }
+
+    /// How many there are of each lane, in all spaces.
+    pub async fn counts(&self) -> Result<Vec<RunCounts>, CallError> {
+        let counts = |row: &crate::row::Row| {
+            Ok(RunCounts {
+                space: row.id(0)?,
+                lane: row.text(1)?,
+                queued: row.number(2)?,
+                running: row.number(3)?,
+                waiting: row.number(4)?,
+                dead_letters: row.number(5)?,
+            })
+        };
+        self.db().rows(COUNTS, args![]).await?.iter().map(counts).collect()
+    }
+}

@@ -1,0 +1,358 @@
+//! What a worker writes into a run that it holds. Each write names its lease, and is refused when that is lost.
+
+use std::time::Duration;
+
+use haft_core::{BoxFuture, CallError, Effect, RunId};
+use haft_runs::{DoneStep, Ended, Lease, Renewed, Wait, WorkerId};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::row::NEVER;
+use super::writer::{Batch, Write};
+use crate::db::{Arg, Tx, args};
+
+/// Whether a lease still holds; on PostgreSQL nobody claims the run again before this transaction is over.
+async fn holds(batch: &mut Batch, lease: Lease) -> Result<Option<String>, CallError> {
+    let sql = match &batch.tx {
+        Tx::Sqlite(_) => "SELECT space_id FROM runs WHERE id = $1 AND epoch = $2 AND status = 'running'",
+        Tx::Postgres(_) => {
+            "SELECT space_id FROM runs WHERE id = $1 AND epoch = $2 AND status = 'running' FOR UPDATE"
+        }
+    };
+    let row = batch.tx.row(sql, args![lease.run, lease.epoch]).await?;
+    row.map(|row| row.text(0)).transpose()
+}
+
+fn later(now: Timestamp, pause: Option<Duration>) -> i64 {
+    let pause = pause.map_or(NEVER, |pause| i64::try_from(pause.as_micros()).unwrap_or(NEVER));
+    now.as_microsecond().saturating_add(pause).min(NEVER)
+}
+
+fn word(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Idempotent => "idempotent",
+        Effect::Write => "write",
+    }
+}
+
+const PUT_STEP: &str = "INSERT INTO run_steps
+        (run_id, key, space_id, n, effect, state, output, expired, created_at, ended_at)
+    VALUES ($1, $2, $3, (SELECT COUNT(*) FROM run_steps WHERE run_id = $1), $4, $5, $6, 0, $7, $8)
+    ON CONFLICT (run_id, key) DO UPDATE SET state = excluded.state, output = excluded.output, ended_at = excluded.ended_at";
+
+async fn put_done(batch: &mut Batch, run: RunId, space: &str, done: &[DoneStep]) -> Result<(), CallError> {
+    for step in done {
+        let (effect, output) = (word(step.effect), step.output.to_string());
+        let values = args![run, &step.key, space, effect, "done", output, batch.now, batch.now];
+        batch.tx.run(PUT_STEP, values).await?;
+    }
+    Ok(())
+}
+
+const PUT_WAIT: &str = "INSERT INTO run_steps
+        (run_id, key, space_id, n, effect, state, waits_for, shown, until_at, expired, created_at)
+    VALUES ($1, $2, $3, (SELECT COUNT(*) FROM run_steps WHERE run_id = $1), 'read', 'waiting', $4, $5, $6, 0, $7)
+    ON CONFLICT (run_id, key) DO NOTHING";
+
+async fn put_waits(batch: &mut Batch, run: RunId, space: &str, waits: &[Wait]) -> Result<(), CallError> {
+    for wait in waits {
+        let until = wait.at_most.map(|_| later(batch.now, wait.at_most));
+        let shown = wait.shown.as_ref().map(Value::to_string);
+        let values = args![run, &wait.key, space, &wait.for_what, shown, Arg::Int(until), batch.now];
+        batch.tx.run(PUT_WAIT, values).await?;
+    }
+    Ok(())
+}
+
+pub(super) struct Reserve {
+    pub(super) lease: Lease,
+    pub(super) key: String,
+    pub(super) effect: Effect,
+    pub(super) done: Vec<DoneStep>,
+    pub(super) waits: Vec<Wait>,
+}
+
+impl Write for Reserve {
+    type Answer = bool;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(async move {
+            let Some(space) = holds(batch, self.lease).await? else { return Ok(false) };
+            let run = self.lease.run;
+            put_done(batch, run, &space, &self.done).await?;
+            put_waits(batch, run, &space, &self.waits).await?;
+            let none = None::<Timestamp>;
+            let values =
+                args![run, &self.key, &space, word(self.effect), "reserved", None::<String>, batch.now, none];
+            batch.tx.run(PUT_STEP, values).await?;
+            Ok(true)
+        })
+    }
+}
+
+pub(super) struct Done {
+    pub(super) lease: Lease,
+    pub(super) steps: Vec<DoneStep>,
+}
+
+impl Write for Done {
+    type Answer = bool;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(async move {
+            let Some(space) = holds(batch, self.lease).await? else { return Ok(false) };
+            put_done(batch, self.lease.run, &space, &self.steps).await?;
+            Ok(true)
+        })
+    }
+}
+
+pub(super) struct Progressed {
+    pub(super) lease: Lease,
+    pub(super) progress: Value,
+}
+
+impl Write for Progressed {
+    type Answer = bool;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(async move {
+            let sql = "UPDATE runs SET progress = $3, changed_at = $4
+                       WHERE id = $1 AND epoch = $2 AND status = 'running'";
+            let values = args![self.lease.run, self.lease.epoch, self.progress.to_string(), batch.now];
+            Ok(batch.tx.run(sql, values).await? > 0)
+        })
+    }
+}
+
+pub(super) struct Suspend {
+    pub(super) lease: Lease,
+    pub(super) done: Vec<DoneStep>,
+    pub(super) undone: Vec<String>,
+    pub(super) waits: Vec<Wait>,
+}
+
+impl Write for Suspend {
+    type Answer = bool;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(self.suspend(batch))
+    }
+}
+
+impl Suspend {
+    async fn suspend(&self, batch: &mut Batch) -> Result<bool, CallError> {
+        let Lease { run, epoch } = self.lease;
+        let Some(space) = holds(batch, self.lease).await? else {
+            return was_left(batch, self.lease).await;
+        };
+        put_done(batch, run, &space, &self.done).await?;
+        for key in &self.undone {
+            batch.tx.run("DELETE FROM run_steps WHERE run_id = $1 AND key = $2", args![run, key]).await?;
+        }
+        put_waits(batch, run, &space, &self.waits).await?;
+        // Whoever was waited for may have come before we began to wait.
+        let mut due = NEVER;
+        let mut is_over = self.waits.is_empty();
+        for wait in &self.waits {
+            let sql = "SELECT state, until_at FROM run_steps WHERE run_id = $1 AND key = $2";
+            let Some(row) = batch.tx.row(sql, args![run, &wait.key]).await? else { continue };
+            is_over |= row.text(0)? == "done";
+            due = due.min(row.maybe_int(1)?.unwrap_or(NEVER));
+        }
+        let (status, due) = if is_over { ("queued", batch.now.as_microsecond()) } else { ("waiting", due) };
+        let waiting_for = self.waits.first().map(|wait| wait.for_what.clone()).filter(|_| !is_over);
+        let sql = "UPDATE runs SET status = $3, due_at = $4, waiting_for = $5, worker = NULL, changed_at = $6
+                   WHERE id = $1 AND epoch = $2";
+        batch.tx.run(sql, args![run, epoch, status, Arg::Int(Some(due)), waiting_for, batch.now]).await?;
+        batch.wakes = true;
+        Ok(true)
+    }
+}
+
+/// Whether a write that lets go was kept before: nobody claimed the run since.
+async fn was_left(batch: &mut Batch, lease: Lease) -> Result<bool, CallError> {
+    let sql = "SELECT 1 FROM runs WHERE id = $1 AND epoch = $2 AND status <> 'running'";
+    Ok(batch.tx.row(sql, args![lease.run, lease.epoch]).await?.is_some())
+}
+
+pub(super) struct Finish {
+    pub(super) lease: Lease,
+    pub(super) done: Vec<DoneStep>,
+    pub(super) ended: Ended,
+}
+
+impl Write for Finish {
+    type Answer = bool;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(self.finish(batch))
+    }
+}
+
+const FINISH: &str =
+    "UPDATE runs SET status = $3, output = $4, dead_letter = $5, ended_at = $6, changed_at = $6,
+        due_at = $7, worker = NULL, waiting_for = NULL
+    WHERE id = $1 AND epoch = $2 AND status = 'running' RETURNING space_id, parent_id, parent_step";
+
+impl Finish {
+    async fn finish(&self, batch: &mut Batch) -> Result<bool, CallError> {
+        let Lease { run, epoch } = self.lease;
+        let Ended { status, output, is_dead_letter } = &self.ended;
+        let output = output.to_string();
+        let never = Arg::Int(Some(NEVER));
+        let values = args![run, epoch, status.as_str(), &output, *is_dead_letter, batch.now, never];
+        let Some(row) = batch.tx.row(FINISH, values).await? else {
+            return was_left(batch, self.lease).await;
+        };
+        put_done(batch, run, &row.text(0)?, &self.done).await?;
+        if let (Some(parent), Some(step)) = (row.maybe_id::<RunId>(1)?, row.maybe_text(2)?) {
+            deliver(&mut batch.tx, batch.now, parent, &step, &output).await?;
+            batch.wakes = true;
+        }
+        Ok(true)
+    }
+}
+
+pub(super) struct Release {
+    pub(super) lease: Lease,
+    pub(super) done: Vec<DoneStep>,
+}
+
+impl Write for Release {
+    type Answer = bool;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(async move {
+            let Some(space) = holds(batch, self.lease).await? else {
+                return was_left(batch, self.lease).await;
+            };
+            let Lease { run, epoch } = self.lease;
+            put_done(batch, run, &space, &self.done).await?;
+            let sql = "UPDATE runs SET status = 'queued', due_at = $3, worker = NULL, changed_at = $3
+                       WHERE id = $1 AND epoch = $2";
+            batch.tx.run(sql, args![run, epoch, batch.now]).await?;
+            batch.wakes = true;
+            Ok(true)
+        })
+    }
+}
+
+pub(super) struct Deliver {
+    pub(super) run: RunId,
+    pub(super) key: String,
+    pub(super) output: Value,
+}
+
+impl Write for Deliver {
+    type Answer = bool;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(async move {
+            batch.wakes = true;
+            deliver(&mut batch.tx, batch.now, self.run, &self.key, &self.output.to_string()).await
+        })
+    }
+}
+
+/// Ends a step that waits, and has its run go on.
+pub(super) async fn deliver(
+    tx: &mut Tx,
+    now: Timestamp,
+    run: RunId,
+    key: &str,
+    output: &str,
+) -> Result<bool, CallError> {
+    if let Tx::Postgres(_) = tx {
+        // The run first, as everybody who writes both.
+        tx.row("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", args![run]).await?;
+    }
+    let sql = "UPDATE run_steps SET state = 'done', output = $3, ended_at = $4
+               WHERE run_id = $1 AND key = $2 AND state = 'waiting'";
+    if tx.run(sql, args![run, key, output, now]).await? == 0 {
+        return Ok(false);
+    }
+    let sql = "UPDATE runs SET status = 'queued', due_at = $2, waiting_for = NULL, changed_at = $2
+               WHERE id = $1 AND status = 'waiting'";
+    tx.run(sql, args![run, now]).await?;
+    Ok(true)
+}
+
+pub(super) struct Renew {
+    pub(super) worker: WorkerId,
+    pub(super) leases: Vec<Lease>,
+    /// Nothing where leases have no end.
+    pub(super) lease: Option<Duration>,
+    /// What was claimed so long ago and is in nobody's hands is given back.
+    pub(super) forgotten: Duration,
+}
+
+impl Write for Renew {
+    type Answer = Renewed;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Renewed, CallError>> {
+        Box::pin(self.renew(batch))
+    }
+}
+
+impl Renew {
+    async fn renew(&self, batch: &mut Batch) -> Result<Renewed, CallError> {
+        let worker = self.worker.0.to_string();
+        let rows = match self.lease {
+            Some(_) => {
+                let sql = "UPDATE runs SET due_at = $2 WHERE worker = $1 AND status = 'running'
+                           RETURNING id, epoch, cancel_asked, changed_at";
+                batch.tx.rows(sql, args![worker, Arg::Int(Some(later(batch.now, self.lease)))]).await?
+            }
+            None => {
+                let sql = "SELECT id, epoch, cancel_asked, changed_at FROM runs
+                           WHERE worker = $1 AND status = 'running'";
+                batch.tx.rows(sql, args![worker]).await?
+            }
+        };
+        let mut renewed = Renewed::default();
+        let mut kept = std::collections::HashSet::new();
+        for row in rows {
+            let lease = Lease { run: row.id(0)?, epoch: row.number(1)? };
+            if self.leases.contains(&lease) {
+                kept.insert(lease);
+                if row.flag(2)? {
+                    renewed.to_cancel.push(lease.run);
+                }
+                continue;
+            }
+            // A claim whose commit was cut off may have been kept after all.
+            let age = batch.now.duration_since(row.time(3)?);
+            if age.unsigned_abs() > self.forgotten {
+                tracing::warn!(run.id = %lease.run, "A run that nobody here carries on is given back");
+                let sql = "UPDATE runs SET status = 'queued', due_at = $3, worker = NULL, changed_at = $3
+                           WHERE id = $1 AND epoch = $2 AND status = 'running'";
+                batch.tx.run(sql, args![lease.run, lease.epoch, batch.now]).await?;
+                batch.wakes = true;
+            }
+        }
+        renewed.lost = self.leases.iter().filter(|lease| !kept.contains(lease)).copied().collect();
+        Ok(renewed)
+    }
+}
+
+/// What nobody holds any more after a start: on SQLite there is one process, so all that is running was its
+/// predecessor's.
+pub(super) struct Recover;
+
+impl Write for Recover {
+    type Answer = u64;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<u64, CallError>> {
+        Box::pin(async move {
+            if let Tx::Postgres(_) = &batch.tx {
+                return Ok(0);
+            }
+            let sql = "UPDATE runs SET status = 'queued', deaths = deaths + 1, due_at = $1, worker = NULL, changed_at = $1
+                       WHERE status = 'running'";
+            batch.wakes = true;
+            batch.tx.run(sql, args![batch.now]).await
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! Runs as they are kept: the journal of the durable core, on both databases.
+//!
+//! Rows are written by `writer.rs`, many at a time; what is written is beside each verb: `start.rs`, `claim.rs`,
+//! `hold.rs`, `decide.rs`. What a run means is not known here.
+
+mod claim;
+mod decide;
+mod find;
+mod hold;
+mod retention;
+mod row;
+mod start;
+mod writer;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId, Template};
+use haft_runs::{
+    Claimed, DoneStep, Ended, Journal, Kept, Lease, NewRun, Renewed, Run, Started, Wait, WorkerId,
+};
+use serde_json::Value;
+use sqlx::PgPool;
+use sqlx::postgres::PgListener;
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
+use tokio::task::JoinSet;
+
+pub use self::decide::Decided;
+pub use self::find::{Approval, RunCounts, RunFilter};
+use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
+use self::start::{Rooms, Start};
+use self::writer::{Clock, Writer};
+use crate::db::Db;
+use crate::{Store, failure};
+
+/// Every message of runs.
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [start::TEMPLATES, decide::TEMPLATES].into_iter().flatten().copied()
+}
+
+/// Where runs are kept. Cheap to clone; clones share one writer.
+#[derive(Clone)]
+pub struct RunJournal(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    writer: Writer,
+    bell: Arc<Bell>,
+    clock: Arc<Clock>,
+    rooms: Arc<Rooms>,
+    /// Behind which lane the next claim begins to look.
+    after: Mutex<(String, String)>,
+    /// Ended with the last clone.
+    _listening: JoinSet<()>,
+}
+
+/// Tells this process's worker that there may be something to do.
+pub(crate) struct Bell {
+    work: Notify,
+    cancels: mpsc::UnboundedSender<RunId>,
+    to_cancel: AsyncMutex<mpsc::UnboundedReceiver<RunId>>,
+}
+
+impl Bell {
+    fn new() -> Self {
+        let (cancels, to_cancel) = mpsc::unbounded_channel();
+        Self { work: Notify::new(), cancels, to_cancel: AsyncMutex::new(to_cancel) }
+    }
+
+    pub(crate) fn ring(&self) {
+        self.work.notify_one();
+    }
+
+    pub(crate) fn cancel(&self, run: RunId) {
+        let _ = self.cancels.send(run);
+    }
+}
+
+impl RunJournal {
+    /// The journal in a store. `most_waiting` runs of one space may be queued. What a process left behind that
+    /// was alone with the database is queued again.
+    pub async fn open(store: &Store, most_waiting: u64) -> Result<Self, CallError> {
+        let (bell, clock) = (Arc::new(Bell::new()), Arc::new(Clock::start()));
+        let mut listening = JoinSet::new();
+        if let Db::Postgres(db) = store.db() {
+            listening.spawn(listen(db.pool.clone(), bell.clone()));
+        }
+        let journal = Self(Arc::new(Inner {
+            store: store.clone(),
+            writer: Writer::start(store.clone(), clock.clone(), bell.clone()),
+            bell,
+            clock,
+            rooms: Arc::new(Rooms::new(most_waiting)),
+            after: Mutex::default(),
+            _listening: listening,
+        }));
+        let left = journal.0.writer.keep(Recover).await?;
+        if left > 0 {
+            tracing::info!(runs = left, "Runs that were under way when the server ended go on");
+        }
+        Ok(journal)
+    }
+
+    /// How long a lease lasts: for ever, where no other process can take it.
+    fn lease(&self, lease: Duration) -> Option<Duration> {
+        writer::leases_end(self.0.store.db()).then_some(lease)
+    }
+
+    fn db(&self) -> &Db {
+        self.0.store.db()
+    }
+}
+
+impl Journal for RunJournal {
+    fn start(&self, new: NewRun, lease: Duration) -> Kept<'_, Started> {
+        let start = Start { new, lease: self.lease(lease), rooms: self.0.rooms.clone() };
+        Box::pin(async move { self.0.writer.keep(start).await? })
+    }
+
+    fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed> {
+        Box::pin(async move {
+            let after = self.0.after.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let claim = claim::Claim { worker, most, lease: self.lease(lease), after };
+            let (claimed, next) = self.0.writer.keep(claim).await?;
+            *self.0.after.lock().unwrap_or_else(PoisonError::into_inner) = next;
+            Ok(claimed)
+        })
+    }
+
+    fn renew(&self, worker: WorkerId, leases: Vec<Lease>, lease: Duration) -> Kept<'_, Renewed> {
+        let renew = Renew { worker, leases, lease: self.lease(lease), forgotten: lease };
+        Box::pin(self.0.writer.keep(renew))
+    }
+
+    fn reserve(
+        &self,
+        lease: Lease,
+        key: String,
+        effect: Effect,
+        done: Vec<DoneStep>,
+        waits: Vec<Wait>,
+    ) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Reserve { lease, key, effect, done, waits }))
+    }
+
+    fn done(&self, lease: Lease, steps: Vec<DoneStep>) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Done { lease, steps }))
+    }
+
+    fn progress(&self, lease: Lease, progress: Value) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Progressed { lease, progress }))
+    }
+
+    fn suspend(
+        &self,
+        lease: Lease,
+        done: Vec<DoneStep>,
+        undone: Vec<String>,
+        waits: Vec<Wait>,
+    ) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Suspend { lease, done, undone, waits }))
+    }
+
+    fn finish(&self, lease: Lease, done: Vec<DoneStep>, ended: Ended) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Finish { lease, done, ended }))
+    }
+
+    fn release(&self, lease: Lease, done: Vec<DoneStep>) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Release { lease, done }))
+    }
+
+    fn deliver(&self, run: RunId, key: String, output: Value) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Deliver { run, key, output }))
+    }
+
+    fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>> {
+        Box::pin(self.get(space, run))
+    }
+
+    fn woken(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.bell.work.notified())
+    }
+
+    fn cancelled(&self) -> BoxFuture<'_, RunId> {
+        Box::pin(async {
+            match self.0.bell.to_cancel.lock().await.recv().await {
+                Some(run) => run,
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// Hears what other processes queue and cancel. Only a hint: workers look for themselves.
+async fn listen(pool: PgPool, bell: Arc<Bell>) {
+    while !pool.is_closed() {
+        if let Err(error) = hear(&pool, &bell).await {
+            tracing::warn!(cause = %failure::of(error), "Notices of runs stopped; listening again");
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn hear(pool: &PgPool, bell: &Bell) -> Result<(), sqlx::Error> {
+    let mut listener = PgListener::connect_with(pool).await?;
+    listener.listen(writer::CHANNEL).await?;
+    loop {
+        let notice = listener.recv().await?;
+        match notice.payload().parse() {
+            Ok(run) => bell.cancel(run),
+            Err(_) => bell.ring(),
+        }
+    }
+}

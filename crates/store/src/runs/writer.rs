@@ -1,0 +1,177 @@
+//! Writes of many runs in one transaction: whoever comes while one is being kept is kept with the next.
+//!
+//! What is written lives beside each verb. A write that the database refuses for itself alone holds up no other.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use haft_core::{BoxFuture, CallError, ErrorKind};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Bell;
+use crate::Store;
+use crate::db::{Db, Tx, args};
+use crate::failure;
+
+/// So many writes go together, at most.
+const TOGETHER: usize = 256;
+
+/// What PostgreSQL's notices about runs are called.
+pub(crate) const CHANNEL: &str = "haft_runs";
+
+/// Something to be kept.
+pub(super) trait Write: Send + Sync + 'static {
+    type Answer: Send + 'static;
+
+    /// Writes it. It may be asked more than once, and then writes the same.
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>>;
+}
+
+/// A transaction that several writes share.
+pub(super) struct Batch {
+    pub(super) tx: Tx,
+    /// Of the database's clock.
+    pub(super) now: Timestamp,
+    /// There may be something to claim afterwards.
+    pub(super) wakes: bool,
+}
+
+/// Takes writes, and says what became of them.
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Box<dyn Job>>,
+}
+
+impl Writer {
+    /// One that ends with its last clone.
+    pub(super) fn start(store: Store, clock: Arc<Clock>, bell: Arc<Bell>) -> Self {
+        let (queue, jobs) = mpsc::channel(TOGETHER * 4);
+        #[expect(clippy::disallowed_methods, reason = "it ends when nobody can send any more")]
+        tokio::spawn(keep_all(store, clock, bell, jobs));
+        Self { queue }
+    }
+
+    pub(super) async fn keep<W: Write>(&self, write: W) -> Result<W::Answer, CallError> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Asked { write, answer: None, reply });
+        let gone = |_| failure::away("the journal is closed".to_owned());
+        self.queue.send(job).await.map_err(|_| failure::away("the journal is closed".to_owned()))?;
+        answer.await.map_err(gone)?
+    }
+}
+
+async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+    let mut batch = Vec::with_capacity(TOGETHER);
+    while jobs.recv_many(&mut batch, TOGETHER).await > 0 {
+        let wakes = match keep(&store, &clock, &mut batch).await {
+            Ok(wakes) => wakes,
+            // One of them is at fault, or met another process; each alone, and once more.
+            Err(error) if error.kind() != ErrorKind::Unavailable => {
+                let mut wakes = false;
+                for job in &mut batch {
+                    let alone = std::slice::from_mut(job);
+                    let kept = match keep(&store, &clock, alone).await {
+                        Err(error) if error.kind() == ErrorKind::Conflict => {
+                            keep(&store, &clock, alone).await
+                        }
+                        kept => kept,
+                    };
+                    match kept {
+                        Ok(woke) => wakes |= woke,
+                        Err(error) => job.fail(&error),
+                    }
+                }
+                wakes
+            }
+            Err(error) => {
+                batch.iter_mut().for_each(|job| job.fail(&error));
+                false
+            }
+        };
+        if wakes {
+            bell.ring();
+        }
+        batch.drain(..).for_each(|job| job.answer());
+    }
+}
+
+async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<bool, CallError> {
+    let mut tx = store.db().begin().await?;
+    let now = clock.now(&mut tx).await?;
+    let mut batch = Batch { tx, now, wakes: false };
+    for job in jobs {
+        job.write(&mut batch).await?;
+    }
+    let Batch { mut tx, wakes, .. } = batch;
+    if wakes && let Tx::Postgres(_) = &tx {
+        tx.run("SELECT pg_notify($1, '')", args![CHANNEL]).await?;
+    }
+    tx.commit().await?;
+    Ok(wakes)
+}
+
+/// A write with whoever waits for it, whatever it answers.
+trait Job: Send {
+    fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>>;
+    fn fail(&mut self, error: &CallError);
+    fn answer(self: Box<Self>);
+}
+
+struct Asked<W: Write> {
+    write: W,
+    answer: Option<Result<W::Answer, CallError>>,
+    reply: oneshot::Sender<Result<W::Answer, CallError>>,
+}
+
+impl<W: Write> Job for Asked<W> {
+    fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>> {
+        Box::pin(async move {
+            self.answer = Some(Ok(self.write.write(batch).await?));
+            Ok(())
+        })
+    }
+
+    fn fail(&mut self, error: &CallError) {
+        self.answer = Some(Err(error.clone()));
+    }
+
+    fn answer(self: Box<Self>) {
+        if let Some(answer) = self.answer {
+            // Whoever asked may have gone.
+            let _ = self.reply.send(answer);
+        }
+    }
+}
+
+/// The database's clock. That of an embedded one is this process's, and goes on evenly whatever is done to it.
+pub(super) struct Clock {
+    began: Timestamp,
+    since: Instant,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        Self { began: Timestamp::now(), since: Instant::now() }
+    }
+
+    pub(super) async fn now(&self, tx: &mut Tx) -> Result<Timestamp, CallError> {
+        if let Tx::Sqlite(_) = tx {
+            let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
+            let micros = self.began.saturating_add(passed).unwrap_or(self.began).as_microsecond();
+            return Timestamp::from_microsecond(micros).map_err(failure::unreadable);
+        }
+        let row = tx.row(POSTGRES_NOW, args![]).await?;
+        row.ok_or_else(|| failure::unreadable("no clock"))?.time(0)
+    }
+}
+
+const POSTGRES_NOW: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
+
+/// Whether leases end by the clock: only where other processes may hold them.
+pub(super) fn leases_end(db: &Db) -> bool {
+    match db {
+        Db::Sqlite(_) => false,
+        Db::Postgres(_) => true,
+    }
+}
