@@ -13,5 +13,10 @@ const WORDS = words(
 export function NotFound() {
   const t = useWords(WORDS);
   const home = <Link to="/" search={{ window: undefined }}>{t.home}</Link>;
-  return <Empty icon={<Compass />} title={t.title} action={home}>{t.text}</Empty>;
+  return (
+    <main>
+      <title>{`${t.title} · Haft`}</title>
+      <Empty icon={<Compass />} title={t.title} action={home} isPage>{t.text}</Empty>
+    </main>
+  );
 }

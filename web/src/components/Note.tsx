@@ -22,13 +22,16 @@ export interface EmptyProps {
   children: ReactNode;
   /** What to do first. */
   action?: ReactNode;
+  /** Whether there is nothing else on the page, so that this is what it is called. */
+  isPage?: boolean;
 }
 
-export function Empty({ icon, title, children, action }: EmptyProps) {
+export function Empty({ icon, title, children, action, isPage = false }: EmptyProps) {
+  const Title = isPage ? 'h1' : 'h2';
   return (
     <div className={css.empty}>
       <span className={css.emptyIcon} aria-hidden>{icon}</span>
-      <h2>{title}</h2>
+      <Title>{title}</Title>
       {children !== false && <div className={css.emptyText}>{children}</div>}
       {action}
     </div>

@@ -3,6 +3,7 @@ import { ChevronDown } from 'lucide-react';
 import { Button, ComboBox, FieldError, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components';
 
 import { TextField } from '@/components/Field';
+import { usePageStaysOpen } from '@/components/usePageStaysOpen';
 import { useWords, words } from '@/i18n/language';
 
 import css from './ModelField.module.css';
@@ -22,6 +23,7 @@ export interface ModelFieldProps {
 
 export function ModelField({ models, value, onChange, isDisabled, error }: ModelFieldProps) {
   const t = useWords(WORDS);
+  const onOpenChange = usePageStaysOpen();
   if (models.length === 0) {
     return (
       <TextField
@@ -34,6 +36,7 @@ export function ModelField({ models, value, onChange, isDisabled, error }: Model
     <ComboBox
       className={css.field ?? ''} allowsCustomValue inputValue={value} onInputChange={onChange} isDisabled={isDisabled}
       isInvalid={error !== undefined} validationBehavior="aria" defaultItems={models.map((id) => ({ id }))} menuTrigger="focus"
+      onOpenChange={onOpenChange}
     >
       <Label className={css.label ?? ''}>{t.model}</Label>
       <div className={css.box}>

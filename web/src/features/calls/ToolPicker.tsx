@@ -6,6 +6,7 @@ import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from 'react-ar
 
 import { api, ask } from '@/api/client';
 import field from '@/components/Field.module.css';
+import { usePageStaysOpen } from '@/components/usePageStaysOpen';
 import { useWords, words } from '@/i18n/language';
 
 import css from './FilterBar.module.css';
@@ -19,6 +20,7 @@ const MOST = 50;
 
 export function ToolPicker({ value, onChange }: { value: string | undefined; onChange: (tool: string | undefined) => void }) {
   const t = useWords(WORDS);
+  const onOpenChange = usePageStaysOpen();
   const [typed, setTyped] = useState<string>();
   const q = useDeferredValue(typed ?? '');
   const { data = [] } = useQuery({
@@ -38,6 +40,7 @@ export function ToolPicker({ value, onChange }: { value: string | undefined; onC
   return (
     <ComboBox
       aria-label={t.tool} items={data} inputValue={typed ?? value ?? ''} allowsCustomValue allowsEmptyCollection menuTrigger="focus"
+      onOpenChange={onOpenChange}
       onInputChange={(text) => setTyped(text)}
       onFocus={() => setTyped('')}
       onBlur={() => setTyped(undefined)}
