@@ -5,11 +5,8 @@ const chromium = process.env['HAFT_CHROMIUM'] ?? '/usr/bin/chromium';
 
 export default defineConfig({
   testDir: 'e2e',
-  // Pictures, and what takes minutes, are for when they are asked for: `HAFT_PICTURES=1`, `HAFT_LONG=1`.
-  testIgnore: [
-    ...(process.env['HAFT_PICTURES'] === undefined ? ['**/pictures.spec.ts'] : []),
-    ...(process.env['HAFT_LONG'] === undefined ? ['**/accessibility.spec.ts', '**/speed.spec.ts', '**/policy.spec.ts'] : []),
-  ],
+  // Pictures are for when they are asked for: `HAFT_PICTURES=1`.
+  testIgnore: process.env['HAFT_PICTURES'] === undefined ? ['**/pictures.spec.ts'] : [],
   workers: 2,
   fullyParallel: true,
   forbidOnly: process.env['CI'] !== undefined,

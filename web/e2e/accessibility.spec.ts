@@ -2,17 +2,17 @@
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 
-import { dialogs } from './support/dialogs';
+import { EMPTY, everywhere } from './support/corners';
 import { furnish } from './support/furnished';
 import { expect, test } from './support/haft';
-import { CHINESE, ENGLISH, moments, visit } from './support/moments';
-import { pages } from './support/pages';
+import { furnishSettings } from './support/household';
+import { dress, LOOKS, named, sayIn } from './support/looks';
+import { type Moment, visit } from './support/moments';
 
-test.use({ actionTimeout: 15_000 });
+// A trace of so many pages takes longer than the pages, and what is found says where.
+test.use({ actionTimeout: 20_000, trace: 'off' });
 
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-const WIDE = { width: 1280, height: 800 };
-const NARROW = { width: 390, height: 844 };
 
 /** What keeps somebody out, and where. */
 async function barriers(page: Page, name: string): Promise<string[]> {
@@ -27,56 +27,24 @@ async function barriers(page: Page, name: string): Promise<string[]> {
   });
 }
 
-async function look(page: Page, theme: string, language: string): Promise<void> {
-  await page.evaluate(([chosen, spoken]) => {
-    localStorage.setItem('haft.theme', chosen);
-    localStorage.setItem('haft.language', spoken);
-  }, [theme, language] as const);
-}
-
-for (const [theme, language, size] of [
-  ['light', 'en', WIDE], ['dark', 'zh', WIDE], ['light', 'zh', NARROW], ['dark', 'en', NARROW],
-] as const) {
-  test(`no page keeps anybody out: ${theme}, ${language}, ${size.width} px`, async ({ console: page, haft, upstream }) => {
-    test.setTimeout(300_000);
-    const made = await furnish(haft, upstream);
-    await look(page, theme, language);
-    await page.setViewportSize(size);
+for (const look of LOOKS) {
+  test(`nothing keeps anybody out: ${named(look)}`, async ({ console: page, haft, upstream }) => {
+    test.setTimeout(600_000);
+    await dress(page, look);
     const found: string[] = [];
-    for (const [name, path] of [...pages(made), ['login', '/login'] as const]) {
-      await visit(page, haft.url + path);
-      found.push(...await barriers(page, name));
-    }
-    expect(found.join('\n')).toBe('');
-  });
-
-  test(`nothing in use keeps anybody out: ${theme}, ${language}, ${size.width} px`, async ({ console: page, haft, upstream }) => {
-    test.setTimeout(300_000);
+    const tour = async (moments: readonly Moment[]) => {
+      for (const { name, path, come } of moments) {
+        await test.step(name, async () => {
+          await visit(page, haft.url + path);
+          await come(page, sayIn(look));
+          found.push(...await barriers(page, name));
+        });
+      }
+    };
+    await tour(EMPTY);
     const made = await furnish(haft, upstream);
-    await look(page, theme, language);
-    await page.setViewportSize(size);
-    const found: string[] = [];
-    for (const { name, path, come } of moments(made)) {
-      await visit(page, haft.url + path);
-      await come(page, language === 'en' ? ENGLISH : CHINESE);
-      found.push(...await barriers(page, name));
-    }
-    expect(found.join('\n')).toBe('');
-  });
-}
-
-for (const [theme, size] of [['light', WIDE], ['dark', NARROW]] as const) {
-  test(`nothing that opens keeps anybody out: ${theme}, ${size.width} px`, async ({ console: page, haft, upstream }) => {
-    test.setTimeout(300_000);
-    const made = await furnish(haft, upstream);
-    await look(page, theme, 'en');
-    await page.setViewportSize(size);
-    const found: string[] = [];
-    for (const { name, path, come } of dialogs(made)) {
-      await visit(page, haft.url + path);
-      await come(page, ENGLISH);
-      found.push(...await barriers(page, name));
-    }
+    await furnishSettings(haft);
+    await tour(everywhere(made));
     expect(found.join('\n')).toBe('');
   });
 }

@@ -1,13 +1,14 @@
 // The strict policy holds: nothing that the console does is refused by it, and nothing is asked of anybody else.
 import type { Page } from '@playwright/test';
 
-import { dialogs } from './support/dialogs';
+import { EMPTY, everywhere } from './support/corners';
 import { furnish } from './support/furnished';
-import { expect, test } from './support/haft';
-import { ENGLISH, moments, visit } from './support/moments';
-import { pages } from './support/pages';
+import { expect, signIn, test } from './support/haft';
+import { furnishSettings } from './support/household';
+import { ENGLISH, type Moment, visit } from './support/moments';
 
-test.use({ actionTimeout: 15_000 });
+// A trace of so many pages takes longer than the pages, and what is found says where.
+test.use({ actionTimeout: 20_000, trace: 'off' });
 
 /** Collects what the browser refused, what went wrong in the page, and who else was asked. */
 async function watch(page: Page, origin: string): Promise<{ found: string[]; at: (name: string) => void }> {
@@ -33,34 +34,60 @@ async function watch(page: Page, origin: string): Promise<{ found: string[]; at:
   return { found, at: (name) => { now = name; } };
 }
 
-test('the page comes with a policy that lets nothing inline and nothing foreign in', async ({ request, haft }) => {
-  const answer = await request.get(`${haft.url}/tools`);
-  const policy = answer.headers()['content-security-policy'] ?? '';
-  expect(policy).toContain("default-src 'self'");
-  expect(policy).not.toContain('unsafe');
-  expect(policy).toContain("frame-ancestors 'none'");
+test('every address comes with a policy that lets nothing inline and nothing foreign in', async ({ request, haft }) => {
+  for (const path of ['/', '/login', '/tools/new', '/no/such/page']) {
+    const policy = (await request.get(haft.url + path)).headers()['content-security-policy'] ?? '';
+    const rules = new Map(policy.split(';').map((rule) => rule.trim().split(/\s+/)).map(([name, ...from]) => [name, from]));
+    expect(rules.get('default-src'), path).toEqual(["'self'"]);
+    expect(rules.get('frame-ancestors'), path).toEqual(["'none'"]);
+    expect(rules.get('base-uri'), path).toEqual(["'none'"]);
+    // Pictures may be made in the page; all else is ours.
+    expect(new Set([...rules.values()].flat()), path).toEqual(new Set(["'self'", "'none'", 'data:', 'blob:']));
+    expect([...rules.keys()].filter((name) => name?.startsWith('script') === true || name?.startsWith('style') === true), path).toEqual([]);
+  }
 });
 
-test('no page, editor, chart or dialog does what the policy refuses', async ({ console: page, haft, upstream }) => {
-  test.setTimeout(300_000);
-  const made = await furnish(haft, upstream);
+test('what is inline or foreign is refused, and that is seen', async ({ page, haft }) => {
+  const { found } = await watch(page, haft.url);
+  await visit(page, `${haft.url}/login`);
+  expect(found).toEqual([]);
+  await page.evaluate(() => {
+    const script = document.createElement('script');
+    script.textContent = 'document.title = "let in"';
+    const style = document.createElement('style');
+    style.textContent = 'body { display: none }';
+    const picture = document.createElement('img');
+    picture.src = 'https://foreign.example/seen.png';
+    document.head.append(script, style, picture);
+  });
+  for (const what of ['script-src-elem refused inline', 'style-src-elem refused inline', 'img-src refused https://foreign.example']) {
+    await expect.poll(() => found.filter((line) => line.includes(what)), { message: what }).not.toEqual([]);
+  }
+  await expect(page).not.toHaveTitle('let in');
+});
+
+test('no page, editor, chart or dialog does what the policy refuses', async ({ page, haft, upstream }) => {
+  test.setTimeout(600_000);
   const { found, at } = await watch(page, haft.url);
-  for (const [name, path] of pages(made)) {
-    at(name);
-    await visit(page, haft.url + path);
-  }
-  for (const { name, path, come } of [...moments(made), ...dialogs(made)]) {
-    at(name);
-    await visit(page, haft.url + path);
-    await come(page, ENGLISH);
-  }
+  const tour = async (moments: readonly Moment[]) => {
+    for (const { name, path, come } of moments) {
+      at(name);
+      await test.step(name, async () => {
+        await visit(page, haft.url + path);
+        await come(page, ENGLISH);
+      });
+    }
+  };
+  await signIn(page, haft);
+  await tour(EMPTY);
+  const made = await furnish(haft, upstream);
+  await furnishSettings(haft);
   at('chart');
   await visit(page, haft.url);
   const chart = page.getByRole('figure').first();
   await expect(chart.locator('canvas')).toBeVisible();
   await chart.hover();
-  at('login');
-  await visit(page, `${haft.url}/login`);
+  await tour(everywhere(made));
   expect(found).toEqual([]);
 });
 

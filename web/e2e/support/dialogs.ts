@@ -1,36 +1,69 @@
-// Every dialog, menu and list that opens over a page, each by the press that opens it.
+// Every dialog, menu and list that opens over a page, each by the press that opens it; in either language.
 import { expect, type Page } from '@playwright/test';
 
 import type { Furnished } from './furnished';
-import { type Moment } from './moments';
+import { SHARED } from './household';
+import { type Moment, type Say, visit } from './moments';
 
-const SETTINGS: Record<string, string[]> = {
-  tokens: ['New token', 'Revoke first'],
-  secrets: ['Add secret', 'Delete weather_key'],
-  members: ['Make a shared space'],
-  spaces: ['New space'],
-  users: ['New user'],
-  providers: ['Add provider'],
-  alerts: ['New alert'],
-  changes: ['Verify the record'],
+/** The button, as it is called in both languages. */
+type Name = readonly [en: string, zh: string];
+
+const SETTINGS: Record<string, readonly Name[]> = {
+  tokens: [['New token', '新建令牌'], ['Revoke first', '吊销 first']],
+  secrets: [['Add secret', '添加密钥'], ['Replace the value of weather_key', '替换 weather_key 的值'], ['Delete weather_key', '删除 weather_key']],
+  members: [['Make a shared space', '创建共享空间']],
+  spaces: [['New space', '新建空间'], [`Rename ${SHARED}`, `重命名 ${SHARED}`], [`Delete ${SHARED}`, `删除 ${SHARED}`]],
+  users: [['New user', '新建用户']],
+  providers: [['Add provider', '添加模型服务'], ['Edit local', '编辑 local'], ['Delete local', '删除 local']],
+  alerts: [['New alert', '新建告警'], ['Edit Much fails', '编辑 Much fails'], ['Delete Much fails', '删除 Much fails']],
+  changes: [['Verify the record', '校验记录']],
+  files: [['Make a link to note.txt', '为 note.txt 创建链接'], ['Delete note.txt', '删除 note.txt']],
 };
 
+const MORE: Name = ['More', '更多'];
+const MORE_FOR_ADA: Name = ['More for ada', 'ada 的更多操作'];
+const MEMBERS = '/settings?tab=members';
+
 export function dialogs({ weather, agent }: Furnished): Moment[] {
-  const settings = Object.entries(SETTINGS).flatMap(([tab, names]) => names.map((name): Moment => (
-    { name, path: `/settings?tab=${tab}`, come: (page) => press(page, name) }
-  )));
-  const ofTool = ['Copy as cURL', 'Duplicate', 'Delete'].map((name): Moment => (
-    { name: `${name} tool`, path: `/tools/${weather.id}?tab=try`, come: (page) => choose(page, name) }
+  const settings = Object.entries(SETTINGS).flatMap(([tab, names]) => names.map((name) => at(`/settings?tab=${tab}`, name)));
+  const ofTool = ([['Copy as cURL', '复制为 cURL'], ['Duplicate', '创建副本'], ['Delete', '删除']] as const).map((name): Moment => (
+    { name: `${name[0]} tool`, path: `/tools/${weather.id}?tab=try`, come: (page, say) => choose(page, say, MORE, name) }
+  ));
+  const ofUser = ([['Set password…', '设置密码…'], ['Switch off…', '停用…']] as const).map((name): Moment => (
+    { name: name[0], path: '/settings?tab=users', come: (page, say) => choose(page, say, MORE_FOR_ADA, name) }
   ));
   return [
     ...settings,
+    ...ofUser,
+    { name: 'Made token', path: '/settings?tab=tokens', come: makeToken },
+    { name: 'Tool of an alert', path: '/settings?tab=alerts', come: chooseWatched },
     ...ofTool,
-    { name: 'Delete agent', path: `/agents/${agent.id}`, come: (page) => choose(page, 'Delete') },
-    { name: 'Time range', path: '/calls', come: (page) => press(page, 'Time range: Any time') },
-    { name: 'Theme', path: '/', come: (page) => open(page, 'Theme', 'menu') },
-    { name: 'Space', path: '/', come: (page) => open(page, 'Personal', 'menu') },
+    { name: 'Roll back', path: `/tools/${weather.id}?tab=versions`, come: rollBack },
+    { name: 'Leave a tool', path: '/tools/new', come: leaveTool },
+    { name: 'Delete agent', path: `/agents/${agent.id}`, come: (page, say) => choose(page, say, MORE, ['Delete', '删除']) },
+    { name: 'Models', path: `/agents/${agent.id}`, come: (page, say) => open(page, say('Show models', '显示模型'), 'listbox') },
+    { name: 'Tool of an agent', path: `/agents/${agent.id}`, come: (page, say) => open(page, say('More for calculator', 'calculator 的更多操作'), 'menu') },
+    { name: 'Tool of the log', path: '/calls', come: chooseLogged },
+    at('/calls', ['Time range: Any time', '时间范围: 不限时间']),
+    { name: 'Theme', path: '/', come: (page, say) => open(page, say('Theme', '主题'), 'menu') },
+    { name: 'Space', path: '/', come: (page, say) => open(page, say('Personal', '个人'), 'menu') },
     { name: 'Operation', path: '/tools/datetime?tab=try', come: (page) => open(page, /Operation/, 'listbox') },
   ];
+}
+
+/** In the space that is shared; who was there stays in it, so they come last. */
+export function sharedDialogs(): Moment[] {
+  return [
+    { name: 'members of a space', path: '/', come: enterShared },
+    at(MEMBERS, ['Add member', '添加成员']),
+    at(MEMBERS, ['Remove ada', '移除 ada']),
+    at(MEMBERS, ['Leave', '退出']),
+    { name: 'Role', path: MEMBERS, come: (page, say) => open(page, say('Role of ada', 'ada 的角色'), 'listbox') },
+  ];
+}
+
+function at(path: string, name: Name): Moment {
+  return { name: name[0], path, come: (page, say) => press(page, say(...name)) };
 }
 
 async function press(page: Page, name: string): Promise<void> {
@@ -38,13 +71,58 @@ async function press(page: Page, name: string): Promise<void> {
   await expect(page.getByRole('dialog')).toBeVisible();
 }
 
-async function choose(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'More', exact: true }).click();
-  await page.getByRole('menuitem', { name, exact: true }).click();
-  await expect(page.getByRole('dialog').or(page.getByRole('alertdialog'))).toBeVisible();
+async function choose(page: Page, say: Say, menu: Name, name: Name): Promise<void> {
+  await page.getByRole('button', { name: say(...menu), exact: true }).click();
+  await page.getByRole('menuitem', { name: say(...name), exact: true }).click();
+  await expect(page.getByRole('dialog')).toBeVisible();
 }
 
 async function open(page: Page, name: string | RegExp, role: 'menu' | 'listbox'): Promise<void> {
-  await page.getByRole('button', { name }).click();
+  const button = page.getByRole('button', { name });
+  // What is scrolled closes again, so it comes into view first.
+  await button.scrollIntoViewIfNeeded();
+  await button.click();
   await expect(page.getByRole(role)).toBeVisible();
+}
+
+async function makeToken(page: Page, say: Say): Promise<void> {
+  await press(page, say('New token', '新建令牌'));
+  await page.getByRole('dialog').getByRole('textbox', { name: say('Name', '名称') }).fill('a script');
+  await page.getByRole('button', { name: say('Make token', '创建令牌') }).click();
+  await expect(page.getByRole('dialog', { name: say('Your new token', '你的新令牌') })).toBeVisible();
+}
+
+async function chooseWatched(page: Page, say: Say): Promise<void> {
+  await press(page, say('New alert', '新建告警'));
+  await page.getByRole('dialog').getByRole('combobox').fill('calc');
+  await expect(page.getByRole('option', { name: 'calculator' })).toBeVisible();
+}
+
+async function chooseLogged(page: Page, say: Say): Promise<void> {
+  const filters = page.getByRole('button', { name: say('Filters', '筛选'), exact: true });
+  const tool = page.getByRole('combobox', { name: say('Tool', '工具') });
+  // Where there is no room, they are behind a button.
+  await expect(filters.or(tool).filter({ visible: true }).first()).toBeVisible();
+  if (await filters.isVisible()) await filters.click();
+  await tool.fill('calc');
+  await expect(page.getByRole('option', { name: 'calculator' })).toBeVisible();
+}
+
+async function rollBack(page: Page, say: Say): Promise<void> {
+  await page.getByRole('button', { name: say('Version 1', '版本 1') }).click();
+  await press(page, say('Roll back to this version', '恢复到此版本'));
+}
+
+async function leaveTool(page: Page, say: Say): Promise<void> {
+  await page.getByRole('textbox', { name: say('Name', '名称'), exact: true }).fill('search_flights');
+  await page.getByRole('link', { name: say('Calls', '调用'), exact: true }).click();
+  await expect(page.getByRole('dialog', { name: say('Leave without saving?', '不保存就离开？') })).toBeVisible();
+}
+
+async function enterShared(page: Page, say: Say): Promise<void> {
+  await page.getByRole('button', { name: say('Personal', '个人'), exact: true }).click();
+  await page.getByRole('menuitem', { name: SHARED }).click();
+  await expect(page.getByRole('button', { name: SHARED, exact: true })).toBeVisible();
+  await visit(page, new URL(MEMBERS, page.url()).href);
+  await expect(page.getByRole('main').getByText('ada', { exact: true })).toBeVisible();
 }

@@ -13,6 +13,7 @@ export function pages(made: Furnished): [name: string, path: string][] {
     ['tool-datetime', '/tools/datetime?tab=try'],
     ['calls', '/calls'],
     ['agents', '/agents'],
+    ['agent-new', '/agents/new'],
     ['agent', `/agents/${made.agent.id}`],
     ...['connect', 'secrets', 'tokens', 'members', 'spaces', 'users', 'providers', 'alerts', 'changes', 'files', 'account'].map(
       (tab): [string, string] => [`settings-${tab}`, `/settings?tab=${tab}`],

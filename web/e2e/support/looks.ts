@@ -1,0 +1,38 @@
+// In which theme, language and width the console is looked at.
+import { expect, type Page } from '@playwright/test';
+
+import { CHINESE, ENGLISH, type Say } from './moments';
+
+export interface Look {
+  theme: 'light' | 'dark';
+  language: 'en' | 'zh';
+  width: number;
+}
+
+const WIDE = 1280;
+const NARROW = 390;
+
+const ALL: readonly Look[] = (['light', 'dark'] as const).flatMap((theme) => (
+  (['en', 'zh'] as const).flatMap((language) => [WIDE, NARROW].map((width) => ({ theme, language, width })))
+));
+
+/** Each theme, language and width once; with `HAFT_LONG` each with each other. */
+export const LOOKS: readonly Look[] = process.env['HAFT_LONG'] === undefined
+  ? [{ theme: 'light', language: 'en', width: WIDE }, { theme: 'dark', language: 'zh', width: NARROW }]
+  : ALL;
+
+export const named = ({ theme, language, width }: Look): string => `${theme}, ${language}, ${width} px`;
+
+export const sayIn = ({ language }: Look): Say => (language === 'en' ? ENGLISH : CHINESE);
+
+/** From now on the page is seen so; it is one that knows the console already. */
+export async function dress(page: Page, { theme, language, width }: Look): Promise<void> {
+  await page.setViewportSize({ width, height: width === WIDE ? 800 : 844 });
+  await page.evaluate(([chosen, spoken]) => {
+    localStorage.setItem('haft.theme', chosen);
+    localStorage.setItem('haft.language', spoken);
+  }, [theme, language] as const);
+  await page.reload();
+  await expect(page.locator('html')).toHaveAttribute('data-theme', theme);
+  await expect(page.locator('html')).toHaveAttribute('lang', new RegExp(`^${language}`));
+}
