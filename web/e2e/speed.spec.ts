@@ -11,7 +11,7 @@ const MOST_DRAWN = 150;
 const FIRST_LOAD = 300 * 1024;
 
 const TOOLS = 10_000;
-const AT_ONCE = 2_500;
+const AT_ONCE = 500;
 const GROUPS = 40;
 
 async function makeTools(haft: Haft): Promise<void> {
