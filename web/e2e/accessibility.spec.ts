@@ -1,13 +1,15 @@
-// Nobody is kept out: no violation of WCAG level A or AA on any page, nor in what opens over it.
+// Everywhere, in what opens over a page too: no violation of WCAG level A or AA keeps anybody out,
+// and nothing is done that the policy refuses or asked of anybody else.
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 
 import { EMPTY, everywhere } from './support/corners';
 import { furnish } from './support/furnished';
-import { expect, test } from './support/haft';
+import { expect, signIn, test } from './support/haft';
 import { furnishSettings } from './support/household';
 import { dress, LOOKS, named, sayIn } from './support/looks';
 import { type Moment, visit } from './support/moments';
+import { watch } from './support/watch';
 
 // A trace of so many pages takes longer than the pages, and what is found says where.
 test.use({ actionTimeout: 20_000, trace: 'off' });
@@ -28,12 +30,15 @@ async function barriers(page: Page, name: string): Promise<string[]> {
 }
 
 for (const look of LOOKS) {
-  test(`nothing keeps anybody out: ${named(look)}`, async ({ console: page, haft, upstream }) => {
+  test(`nothing keeps anybody out, and nothing foreign comes in: ${named(look)}`, async ({ page, haft, upstream }) => {
     test.setTimeout(600_000);
+    const { found: refused, at } = await watch(page, haft.url);
+    await signIn(page, haft);
     await dress(page, look);
     const found: string[] = [];
     const tour = async (moments: readonly Moment[]) => {
       for (const { name, path, come } of moments) {
+        at(name);
         await test.step(name, async () => {
           await visit(page, haft.url + path);
           await come(page, sayIn(look));
@@ -46,5 +51,6 @@ for (const look of LOOKS) {
     await furnishSettings(haft);
     await tour(everywhere(made));
     expect(found.join('\n')).toBe('');
+    expect(refused).toEqual([]);
   });
 }
