@@ -59,8 +59,14 @@ test('a pasted cURL command becomes a tool, and its credential a secret', async 
   await dialog.getByRole('textbox', { name: 'cURL command' }).fill(
     `curl -X POST '${upstream.url}/v1/orders/42?notify=true' -H 'Authorization: Bearer ${KEY}' -H 'Content-Type: application/json' -d '{"note": "as agreed"}'`,
   );
-  await expect(dialog.getByRole('status')).toContainText('POST');
-  await expect(dialog.getByRole('status')).toContainText('encrypted as secrets');
+  const preview = dialog.getByRole('region', { name: 'What it becomes' });
+  const request = preview.getByRole('group', { name: /^Request of/ });
+  await expect(request).toContainText(`POST ${upstream.url}/v1/orders/42?notify={notify}`);
+  await expect(request).toContainText('Authorization');
+  await expect(request).toContainText(/In the body.*note/);
+  await expect(preview.getByRole('list', { name: 'Variables' }).getByRole('listitem').filter({ hasText: 'notify' })).toContainText('boolean');
+  await expect(preview).toContainText('encrypted as secrets');
+  await expect(preview).not.toContainText(KEY);
   await dialog.getByRole('textbox', { name: 'Name' }).fill('note_order');
   await dialog.getByRole('textbox', { name: 'Description' }).fill('Writes a note to an order.');
   await dialog.getByRole('button', { name: 'Create and open in the form' }).click();
@@ -84,6 +90,40 @@ test('a pasted cURL command becomes a tool, and its credential a secret', async 
   expect(seen?.url).toBe('/v1/orders/42?notify=true');
   expect(seen?.headers.authorization).toBe(`Bearer ${KEY}`);
   expect(JSON.parse(seen?.body ?? '')).toEqual({ note: 'as agreed' });
+});
+
+test('what a cURL command becomes is shown while one types, and a form that was begun is not dropped unasked', async ({ console: page, haft, upstream }) => {
+  await page.goto(`${haft.url}/tools/new`);
+  await field(page, 'Name').fill('half_done');
+  await page.getByRole('button', { name: 'Paste a cURL command' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Paste a cURL command' });
+  const command = dialog.getByRole('textbox', { name: 'cURL command' });
+  await command.fill(`curl ${upstream.url}/cities`);
+  await expect(dialog).toContainText(`GET ${upstream.url}/cities`);
+  await expect(dialog).toContainText('No variables');
+  await command.fill(`curl '${upstream.url}/cities/{{city}}?days=3'`);
+  await expect(dialog).toContainText(`GET ${upstream.url}/cities/{city}?days={days}`);
+  const variables = dialog.getByRole('list', { name: 'Variables' }).getByRole('listitem');
+  await expect(variables.filter({ hasText: 'city' })).toContainText('required');
+  await expect(variables.filter({ hasText: 'days' })).toContainText('default 3');
+  await dialog.getByRole('button', { name: 'Schema', exact: true }).click();
+  await expect(dialog.getByRole('region', { name: /^Schema of/ })).toContainText('"additionalProperties"');
+
+  await dialog.getByRole('button', { name: 'Create and open in the form' }).click();
+  const question = page.getByRole('dialog', { name: 'Leave the form?' });
+  await expect(question).toContainText('What you typed in the form will be lost');
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(field(page, 'Name')).toHaveValue('half_done');
+  const { items } = await haft.api<{ items: { type: string }[] }>('GET', '/api/tools?q=cities');
+  expect(items).toHaveLength(0);
+
+  await page.getByRole('button', { name: 'Paste a cURL command' }).click();
+  await command.fill(`curl '${upstream.url}/cities/{{city}}'`);
+  await dialog.getByRole('button', { name: 'Create and open in the form' }).click();
+  await question.getByRole('button', { name: 'Create and leave it' }).click();
+  await expect(page.getByRole('tab', { name: 'Definition' })).toHaveAttribute('aria-selected', 'true');
+  await expect(field(page, 'URL')).toHaveValue(`${upstream.url}/cities/{{city}}`);
 });
 
 test('what the server refuses stands at its field', async ({ console: page, haft }) => {

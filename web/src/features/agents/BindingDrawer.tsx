@@ -8,6 +8,7 @@ import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Dialog } from '@/components/Dialog';
 import { TextField } from '@/components/Field';
+import { Fold } from '@/components/Fold';
 import { ErrorNote, Hint, WarningNote } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
@@ -18,7 +19,6 @@ import css from './BindingDrawer.module.css';
 import { type Bound, decide, givenOf, pathOf } from './bindings';
 import { BindingLimits } from './BindingLimits';
 import { type Faults, faultAt } from './draft';
-import { Fold } from './Fold';
 import { ModelView } from './ModelView';
 import { toolQuery } from './queries';
 

@@ -5,13 +5,13 @@ import { memo } from 'react';
 
 import { useMay } from '@/api/me';
 import { NumberField, Select, Switch, TextField } from '@/components/Field';
+import { Fold } from '@/components/Fold';
 import { Card } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
 
 import css from './AgentEditor.module.css';
 import type { BoundList } from './bindings';
 import { type Config, DEFAULT_STEPS, type Draft, type Faults } from './draft';
-import { Fold } from './Fold';
 import { ModelField } from './ModelField';
 import { providersQuery } from './queries';
 import { ToolChoiceField } from './ToolChoiceField';

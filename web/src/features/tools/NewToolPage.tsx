@@ -27,6 +27,7 @@ export function NewToolPage() {
   const mayEdit = useMay('editor');
   const isCurlAsked = useLocation({ select: ({ hash }) => hash === 'curl' });
   const [isPasting, setIsPasting] = useState(isCurlAsked);
+  const [isFormChanged, setIsFormChanged] = useState(false);
   const create = async (definition: Definition) => {
     const tool = await ask(api.POST('/api/tools', { body: inputOf(definition) }));
     void queries.invalidateQueries({ queryKey: ['tools'] });
@@ -37,8 +38,8 @@ export function NewToolPage() {
   const actions = mayEdit && <Button icon={<ClipboardPaste aria-hidden />} onPress={() => setIsPasting(true)}>{t.curl}</Button>;
   return (
     <Page title={t.title} about={t.about} back={back} actions={actions}>
-      {mayEdit ? <ToolEditor begun={NEW_TOOL} save={create} /> : <Hint>{t.noRight}</Hint>}
-      <CurlDialog isOpen={isPasting} onClose={() => setIsPasting(false)} />
+      {mayEdit ? <ToolEditor begun={NEW_TOOL} save={create} onChanged={setIsFormChanged} /> : <Hint>{t.noRight}</Hint>}
+      <CurlDialog isOpen={isPasting} onClose={() => setIsPasting(false)} isFormChanged={isFormChanged} />
     </Page>
   );
 }

@@ -36,11 +36,13 @@ export interface ToolEditorProps {
   /** Somebody saved a newer version. */
   isOvertaken?: boolean;
   reload?: () => void;
+  /** Hears whether something is typed that is not saved. */
+  onChanged?: (isChanged: boolean) => void;
   /** Beside the switch at the foot. */
   actions?: ReactNode;
 }
 
-export function ToolEditor({ begun, id, save, isOvertaken = false, reload, actions }: ToolEditorProps) {
+export function ToolEditor({ begun, id, save, isOvertaken = false, reload, onChanged, actions }: ToolEditorProps) {
   const t = useWords(WORDS);
   const state = useDraft(begun, id);
   const { draft, definition, violations, isChanged, change } = state;
@@ -81,6 +83,7 @@ export function ToolEditor({ begun, id, save, isOvertaken = false, reload, actio
   useEffect(() => {
     if (isBehind && !isChanged) reload?.();
   }, [isBehind, isChanged, reload]);
+  useEffect(() => onChanged?.(isChanged), [isChanged, onChanged]);
   const elsewhere = violations.filter(({ path }) => placeOf(path, definition) === undefined);
   const discard = () => {
     state.discard();
