@@ -78,6 +78,24 @@ test('a wrong argument is said at its field, which has the focus then', async ({
   expect(upstream.seen).toHaveLength(1);
 });
 
+test('a number out of its bounds stays as it was typed, and is said at its field', async ({ console: page, haft, upstream }) => {
+  await openWeather(page, haft, upstream);
+  await field(page, 'City').fill('Oslo');
+  await field(page, 'Days').fill('500');
+  await run(page).click();
+  await expect(field(page, 'Days')).toHaveValue('500');
+  await expect(field(page, 'Days')).toHaveAttribute('aria-invalid', 'true');
+  await expect(field(page, 'Days')).toHaveAccessibleDescription(/14/);
+  await expect(field(page, 'Days')).toBeFocused();
+  expect(upstream.seen).toHaveLength(0);
+
+  await page.keyboard.press('ArrowDown');
+  await expect(field(page, 'Days')).toHaveValue('14');
+  await run(page).click();
+  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
+  expect(upstream.seen.map(({ url }) => url)).toEqual(['/forecast/Oslo?days=14']);
+});
+
 test('the request is shown before it is sent, without the secret', async ({ console: page, haft, upstream }) => {
   await openWeather(page, haft, upstream);
   await field(page, 'City').fill('São Paulo');

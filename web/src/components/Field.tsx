@@ -90,6 +90,7 @@ export interface NumberFieldProps extends FieldProps {
   /** `undefined` while the field is empty. */
   value: number | undefined;
   onChange: (value: number | undefined) => void;
+  /** Bounds are for the arrow keys. What is typed stays as it is, and what is wrong with it is said at the field. */
   minimum?: number;
   maximum?: number;
   step?: number;
@@ -102,7 +103,7 @@ export function NumberField(props: NumberFieldProps) {
     <AriaNumber
       {...frame(props)} value={value ?? NaN} onChange={(next) => onChange(Number.isNaN(next) ? undefined : next)}
       formatOptions={{ useGrouping: false, maximumFractionDigits: 12 }}
-      minValue={minimum} maxValue={maximum} step={step}
+      minValue={minimum} maxValue={maximum} step={step} commitBehavior="validate"
     >
       <Frame {...props}>
         <Input className={`${css.input} ${css.number}`} placeholder={placeholder} />
