@@ -29,12 +29,13 @@ export function SaveBar({ form }: { form: AgentForm }) {
   if (!isNew && !isChanged) return null;
   const count = Object.keys(faults).length;
   const names = draft.tools.filter(({ toolId }) => Object.keys(faults).some((path) => path.startsWith(`bindings.${toolId}.`)));
-  const reload = <Button small onPress={() => void form.reload()}>{t.reload}</Button>;
+  const reload = <Button small onPress={form.reload}>{t.reload}</Button>;
   const isStale = isConflict(save.error);
   return (
     <div className={css.bar}>
       {isStale && <ErrorNote>{wordsOf(save.error)} {reload}</ErrorNote>}
       {isOld && !isStale && <WarningNote>{t.other} {reload}</WarningNote>}
+      {form.reloadError !== null && <ErrorNote>{wordsOf(form.reloadError)}</ErrorNote>}
       {save.error !== null && !isStale && count === 0 && <ErrorNote>{wordsOf(save.error)}</ErrorNote>}
       {count > 0 && (
         <ErrorNote>

@@ -60,6 +60,14 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
     onError: (error, given) => setFaults(faultsIn(error, given)),
   });
 
+  const reloading = useMutation({
+    mutationFn: (id: string) => queries.query(agentQuery(id)),
+    onSuccess: (now) => {
+      save.reset();
+      begin(baseOf(now));
+    },
+  });
+
   return {
     draft, edit, faults, isChanged, save,
     // One's own change may be told of before it is answered.
@@ -76,15 +84,14 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
     /** Back to what was begun with. */
     discard: () => {
       save.reset();
+      reloading.reset();
       begin(base);
     },
     /** Back to what is stored now. */
-    reload: async () => {
-      if (base.agent === null) return;
-      const now = await queries.query(agentQuery(base.agent.id));
-      save.reset();
-      begin(baseOf(now));
+    reload: () => {
+      if (base.agent !== null) reloading.mutate(base.agent.id);
     },
+    reloadError: reloading.error,
   };
 }
 

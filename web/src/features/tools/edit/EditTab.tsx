@@ -1,13 +1,15 @@
 // A tool that is there, to be changed: in the form for HTTP, as its definition for other kinds.
-import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useMemo, useState } from 'react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 
 import { api, askTagged, type Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
+import { LoadFailed } from '@/components/Page';
 
 import { type Definition, definitionOf, inputOf } from './definition';
 import { DefinitionEditor, DefinitionView } from './DefinitionEditor';
 import { DeleteButton } from './DeleteButton';
+import css from './Editor.module.css';
 import { ToolEditor } from './ToolEditor';
 
 export interface EditTabProps {
@@ -36,13 +38,16 @@ function Editing({ tool, tag }: EditTabProps) {
     void queries.invalidateQueries({ queryKey: ['tools'] });
     void queries.invalidateQueries({ queryKey: ['secrets'] });
   };
-  const reload = useCallback(() => {
-    const load = async () => {
-      const now = await askTagged(api.GET('/api/tools/{id}', { params: { path: { id } } }));
-      setBase({ tool: now.data, tag: now.tag });
-    };
-    void load();
-  }, [id]);
+  const loading = useMutation({
+    mutationFn: () => askTagged(api.GET('/api/tools/{id}', { params: { path: { id } } })),
+    onSuccess: (now) => setBase({ tool: now.data, tag: now.tag }),
+  });
+  const reload = loading.mutate;
   const shared = { begun, save, reload, isOvertaken: tool.version > base.tool.version, actions: <DeleteButton tool={base.tool} /> };
-  return tool.type === 'http' ? <ToolEditor id={id} {...shared} /> : <DefinitionEditor kind={tool.type} {...shared} />;
+  return (
+    <div className={css.stack}>
+      {loading.error !== null && <LoadFailed error={loading.error} again={reload} />}
+      {tool.type === 'http' ? <ToolEditor id={id} {...shared} /> : <DefinitionEditor kind={tool.type} {...shared} />}
+    </div>
+  );
 }
