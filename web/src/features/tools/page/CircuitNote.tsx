@@ -7,6 +7,7 @@ import { Button } from '@/components/Button';
 import { ErrorNote, WarningNote } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
+import { toolStatsQuery } from './stats';
 import type { Tool } from './tool';
 import css from './ToolHead.module.css';
 
@@ -26,16 +27,10 @@ export function CircuitNote({ tool }: { tool: Tool }) {
   const t = useWords(WORDS);
   const may = useMay('editor');
   const queries = useQueryClient();
-  const queryKey = ['calls', 'latest', tool.id];
-  const { data: isOpen = false } = useQuery({
-    queryKey,
-    queryFn: () => wasRefused(tool.id),
-    refetchInterval: ({ state }) => (state.data === true ? LOOK_AGAIN : false),
-  });
+  const isOpen = useIsOpen(tool);
   const close = useMutation({
     mutationFn: () => ask(api.POST('/api/tools/{id}/circuit/reset', { params: { path: { id: tool.id } } })),
-    // The refusal stays on record, so the record is not asked again.
-    onSuccess: () => queries.setQueryData(queryKey, false),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['stats'] }),
   });
   if (!isOpen) return null;
   return (
@@ -51,7 +46,26 @@ export function CircuitNote({ tool }: { tool: Tool }) {
   );
 }
 
-/** Whether the last call did not get through: the server does not tell of circuits themselves. */
+function useIsOpen(tool: Tool): boolean {
+  const origin = originOf(tool);
+  const { data: open = [] } = useQuery({
+    ...toolStatsQuery(tool.id),
+    select: ({ openCircuits }) => openCircuits,
+    refetchInterval: ({ state }) => ((state.data?.openCircuits.length ?? 0) > 0 ? LOOK_AGAIN : false),
+  });
+  const isUncertain = origin === undefined && open.length > 0;
+  const refused = useQuery({ queryKey: ['calls', 'latest', tool.id], queryFn: () => wasRefused(tool.id), enabled: isUncertain });
+  return origin === undefined ? isUncertain && refused.data === true : open.includes(origin);
+}
+
+/** Whom a tool calls; undefined where the arguments say so, or something that has no address. */
+function originOf({ config }: Tool): string | undefined {
+  const { url, endpoint, baseUrl } = config as Partial<Record<string, unknown>>;
+  const [address] = [url, endpoint, baseUrl].filter((one) => typeof one === 'string' && /^https?:\/\/[^/{]+(?:\/|\?|$)/.test(one));
+  return typeof address === 'string' && URL.canParse(address) ? new URL(address).origin : undefined;
+}
+
+/** Where the address tells nothing: whether the last call did not get through. */
 async function wasRefused(tool: string): Promise<boolean> {
   const from = new Date(Date.now() - RECENT).toISOString();
   const { items } = await ask(api.GET('/api/tool-calls', { params: { query: { tool, from, limit: 1 } } }));

@@ -3,11 +3,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 
-import { api, ask } from '@/api/client';
 import { useEvents } from '@/api/live';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
+import { toolStatsQuery } from './stats';
 import type { Tool } from './tool';
 import css from './ToolStats.module.css';
 
@@ -25,12 +25,7 @@ export function ToolStats({ tool }: { tool: Tool }) {
   const t = useWords(WORDS);
   const format = useFormat();
   useCallsOf(tool.name);
-  const { data } = useQuery({
-    queryKey: ['stats', 'tool', tool.id],
-    queryFn: () => ask(api.GET('/api/stats', { params: { query: { tool: tool.id, window: '24h' } } })),
-    // Calls that were made while another page was open were not heard here.
-    staleTime: 0,
-  });
+  const { data } = useQuery(toolStatsQuery(tool.id));
   const totals = data?.totals;
   const isQuiet = totals === undefined || totals.calls === 0;
   const figures = [
