@@ -1,6 +1,6 @@
 // A tool of a kind without a form of its own: its definition as JSON, to edit or only to read.
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, type SyntheticEvent, useState } from 'react';
+import { type ReactNode, type SyntheticEvent, useEffect, useState } from 'react';
 
 import { CodeBlock, CodeEditor } from '@/components/Code';
 import { ErrorNote, Hint } from '@/components/Note';
@@ -38,24 +38,32 @@ export interface DefinitionEditorProps {
 export function DefinitionEditor({ begun, kind, save, isOvertaken, reload, actions }: DefinitionEditorProps) {
   const t = useWords(WORDS);
   const [text, setText] = useState(() => spelled(begun));
+  const [sent, setSent] = useState<string>();
   const [known, setKnown] = useState(begun);
   if (known !== begun) {
     setKnown(begun);
-    setText(spelled(begun));
+    // What was typed while it was on its way stays.
+    if (sent === undefined || sent === text) setText(spelled(begun));
+    setSent(undefined);
   }
   const value = parsed(text)?.value;
   const isChanged = !same(value, begun);
-  const saving = useMutation({ mutationFn: save });
+  const saving = useMutation({ mutationFn: save, onMutate: () => setSent(text), onError: () => setSent(undefined) });
+  const isBehind = isOvertaken && !saving.isPending;
+  // Who has changed nothing sees at once what somebody else changed.
+  useEffect(() => {
+    if (isBehind && !isChanged) reload();
+  }, [isBehind, isChanged, reload]);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (isFields(value)) saving.mutate(value);
+    if (isFields(value) && !saving.isPending) saving.mutate(value);
   };
   return (
     <form className={css.form} onSubmit={submit} noValidate>
       <LeaveGuard isChanged={isChanged} />
       <Hint>{t.kind(kind)}</Hint>
       <Refusal
-        error={saving.error} elsewhere={refusedBy(saving.error)} hasMarked={false} isOvertaken={isOvertaken && isChanged && !saving.isPending}
+        error={saving.error} elsewhere={refusedBy(saving.error)} hasMarked={false} isOvertaken={isBehind && isChanged}
         reload={() => { reload(); saving.reset(); }}
       />
       <Card title={t.title}>
