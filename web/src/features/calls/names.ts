@@ -4,12 +4,11 @@ import { useMemo } from 'react';
 
 import { api, ask } from '@/api/client';
 import { useMe } from '@/api/me';
-
-const MOST = 200;
+import { everyPage } from '@/api/pages';
 
 export const agentNames = queryOptions({
   queryKey: ['agents', 'names'],
-  queryFn: async () => (await ask(api.GET('/api/agents', { params: { query: { limit: MOST } } }))).items.map(({ id, name }) => ({ id, name })),
+  queryFn: async () => (await everyPage((query) => ask(api.GET('/api/agents', { params: { query } })))).map(({ id, name }) => ({ id, name })),
 });
 
 export type NameOf = (id: string | null) => string | undefined;
@@ -27,8 +26,8 @@ export function usePersonName(): NameOf {
     enabled: space !== undefined,
     queryFn: async () => {
       const path = { id: space ?? '' };
-      const { items } = await ask(api.GET('/api/spaces/{id}/members', { params: { path, query: { limit: MOST } } }));
-      return items.map(({ userId, name }) => ({ id: userId, name }));
+      const members = await everyPage((query) => ask(api.GET('/api/spaces/{id}/members', { params: { path, query } })));
+      return members.map(({ userId, name }) => ({ id: userId, name }));
     },
   });
   return useNames(data, me.user);

@@ -2,13 +2,12 @@
 import { queryOptions } from '@tanstack/react-query';
 
 import { api, ask } from '@/api/client';
-
-const MOST = 200;
+import { everyPage } from '@/api/pages';
 
 export const secretsQuery = queryOptions({
   queryKey: ['secrets', 'names'],
   queryFn: async () => {
-    const of = async (owner: 'space' | 'me') => (await ask(api.GET('/api/secrets', { params: { query: { owner, limit: MOST } } }))).items;
+    const of = (owner: 'space' | 'me') => everyPage((query) => ask(api.GET('/api/secrets', { params: { query: { owner, ...query } } })));
     return (await Promise.all([of('space'), of('me')])).flat();
   },
 });

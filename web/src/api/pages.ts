@@ -1,0 +1,19 @@
+// A whole list, where it comes a page at a time.
+const PAGE = 200;
+
+interface PageOf<T> {
+  items: readonly T[];
+  nextCursor: string | null;
+}
+
+/** Asks for page after page until there is none. */
+export async function everyPage<T>(read: (query: { limit: number; cursor?: string }) => Promise<PageOf<T>>): Promise<T[]> {
+  const all: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: PageOf<T> = await read(cursor === null ? { limit: PAGE } : { limit: PAGE, cursor });
+    all.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return all;
+}
