@@ -17,16 +17,20 @@ export function limitsOf({ shape, schema }: Drawn, t: Said): string | undefined 
     case 'text': {
       const most = numberOf(schema, 'maxLength');
       const least = numberOf(schema, 'minLength');
-      const range = rangeOf((least ?? 0) > 1 ? least : undefined, most !== undefined && most <= LONG ? most : undefined, t);
-      return range === undefined ? undefined : t.characters(range);
+      return counted((least ?? 0) > 1 ? least : undefined, most !== undefined && most <= LONG ? most : undefined, t, t.characters);
     }
-    case 'list': {
-      const range = rangeOf(shape.least > 0 ? shape.least : undefined, shape.most < MANY ? shape.most : undefined, t);
-      return range === undefined ? undefined : t.items(range);
-    }
+    case 'list':
+      return counted(shape.least > 0 ? shape.least : undefined, shape.most < MANY ? shape.most : undefined, t, t.items);
     default:
       return undefined;
   }
+}
+
+/** How many; the number that stands last decides between one and several. */
+function counted(least: number | undefined, most: number | undefined, t: Said, said: (range: string, last: number) => string): string | undefined {
+  const range = rangeOf(least, most, t);
+  const last = most ?? least;
+  return range === undefined || last === undefined ? undefined : said(range, last);
 }
 
 function numberLimits(schema: JsonSchema, t: Said): string | undefined {
