@@ -2,13 +2,15 @@
 import { expect, test } from '@playwright/test';
 
 import { errorAt, errorsOfGroup, isWrongWithin } from '@/components/schema-form/errors';
-import { blankOf, initialValue } from '@/components/schema-form/initial';
+import { blankOf, initialValue, MOST_VALUES } from '@/components/schema-form/initial';
 import { rawName, readable } from '@/components/schema-form/label';
+import { limitsOf } from '@/components/schema-form/limits';
 import { merge, resolve } from '@/components/schema-form/resolve';
 import type { JsonSchema } from '@/components/schema-form/schema';
 import { draw } from '@/components/schema-form/shape';
 import { localTime, moved, objectOfRows, withField, zonedTime } from '@/components/schema-form/value';
 import { switchVariant, variantOf, variantsOf } from '@/components/schema-form/variants';
+import { WORDS } from '@/components/schema-form/words';
 
 const kindOf = (schema: JsonSchema, name = '') => draw(schema, schema, name).shape.kind;
 
@@ -150,6 +152,21 @@ test.describe('where a form begins', () => {
     expect(JSON.stringify(initialValue(node)).length).toBeLessThan(200);
     expect(blankOf({ type: 'integer' }, {})).toBeNull();
   });
+
+  test('lists in lists begin with no more values than a form can hold', () => {
+    const nested = (depth: number): JsonSchema => ({ type: 'array', minItems: 20, items: depth === 0 ? { type: 'string' } : nested(depth - 1) });
+    const begun = initialValue({ type: 'object', required: ['grid'], properties: { grid: nested(5) } });
+    const count = (value: unknown): number => (Array.isArray(value) ? value.reduce<number>((sum, item) => sum + count(item), 1) : 1);
+    expect(count(begun['grid'])).toBeGreaterThan(20);
+    expect(count(begun['grid'])).toBeLessThanOrEqual(MOST_VALUES);
+  });
+});
+
+test('one is one, and more are several', () => {
+  const said = (schema: JsonSchema) => limitsOf(draw(schema, schema), WORDS.en);
+  expect(said({ type: 'array', minItems: 1, items: {} })).toBe('at least 1 item');
+  expect(said({ type: 'array', minItems: 1, maxItems: 5, items: {} })).toBe('1 to 5 items');
+  expect(said({ type: 'string', maxLength: 1 })).toBe('at most 1 character');
 });
 
 test('complaints stand at their field, or at the nearest one there is', () => {

@@ -2,8 +2,19 @@
 import type { JsonObject, JsonSchema, JsonValue } from './schema';
 import { DEEPEST, draw } from './shape';
 
+/** So many values at most, whatever the schema asks for: lists in lists would make millions. */
+export const MOST_VALUES = 200;
+const MOST_ITEMS = 20;
+
+/** What is left of them for one form. */
+interface Budget {
+  left: number;
+}
+
 /** The value a required field begins with; undefined where it is for a person to say. */
-export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0): JsonValue | undefined {
+export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0, budget: Budget = { left: MOST_VALUES }): JsonValue | undefined {
+  if (budget.left <= 0) return undefined;
+  budget.left -= 1;
   const { shape, isNullable } = draw(schema, root, '', depth);
   if (isNullable || depth > DEEPEST) return undefined;
   switch (shape.kind) {
@@ -14,17 +25,21 @@ export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0): Json
     case 'object': {
       const object: JsonObject = {};
       for (const field of shape.fields) {
-        const value = field.isRequired ? initialOf(field.schema, root, depth + 1) : undefined;
+        const value = field.isRequired ? initialOf(field.schema, root, depth + 1, budget) : undefined;
         if (value !== undefined) object[field.name] = value;
       }
       return object;
     }
-    case 'list':
-      return Array.from({ length: Math.min(shape.least, 20) }, () => blankOf(shape.items, root, depth + 1));
+    case 'list': {
+      const items: JsonValue[] = [];
+      const wanted = Math.min(shape.least, MOST_ITEMS);
+      while (items.length < wanted && budget.left > 0) items.push(blankOf(shape.items, root, depth + 1, budget));
+      return items;
+    }
     case 'variants': {
       const [first] = shape.of.variants;
       if (first === undefined || first.type !== 'object') return undefined;
-      return initialOf(first.schema, root, depth + 1);
+      return initialOf(first.schema, root, depth + 1, budget);
     }
     default:
       return undefined;
@@ -32,8 +47,8 @@ export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0): Json
 }
 
 /** What stands at a place that cannot be left out: of a list, of a map. */
-export function blankOf(schema: JsonSchema, root: JsonSchema, depth = 0): JsonValue {
-  const initial = initialOf(schema, root, depth);
+export function blankOf(schema: JsonSchema, root: JsonSchema, depth = 0, budget: Budget = { left: MOST_VALUES }): JsonValue {
+  const initial = initialOf(schema, root, depth, budget);
   if (initial !== undefined) return initial;
   const { shape } = draw(schema, root, '', depth);
   if (shape.kind === 'boolean') return false;
