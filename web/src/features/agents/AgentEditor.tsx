@@ -4,6 +4,7 @@ import { useCallback } from 'react';
 
 import { useMay } from '@/api/me';
 import { Switch } from '@/components/Field';
+import { LeaveGuard } from '@/components/LeaveGuard';
 import { Badge, Hint } from '@/components/Note';
 import { Page } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
@@ -13,7 +14,6 @@ import { AgentActions } from './AgentActions';
 import css from './AgentEditor.module.css';
 import type { Agent } from './draft';
 import { Instructions } from './Instructions';
-import { LeaveGuard } from './LeaveGuard';
 import { ModelCard } from './ModelCard';
 import type { Loaded } from './queries';
 import { SaveBar } from './SaveBar';
@@ -72,7 +72,7 @@ export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
         <ToolsCard agentId={agent?.id ?? null} tools={draft.tools} savedTools={saved.draft.tools} edit={edit} faults={faults} />
         {mayEdit && <SaveBar form={form} />}
       </Page>
-      <LeaveGuard isOn={mayEdit && form.isChanged} />
+      <LeaveGuard isChanged={mayEdit && form.isChanged} />
     </>
   );
 }

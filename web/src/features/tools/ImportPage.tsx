@@ -6,6 +6,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 
 import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
+import { LeaveGuard } from '@/components/LeaveGuard';
 import { Hint } from '@/components/Note';
 import { Page } from '@/components/Page';
 import { useWords } from '@/i18n/language';
@@ -65,6 +66,7 @@ function Steps() {
   if (store.data !== undefined) return <Frame><Arrival><ResultStep outcome={store.data} onMore={more} /></Arrival></Frame>;
   return (
     <Frame actions={preview !== null && <Button icon={<ArrowLeft aria-hidden />} onPress={leave}>{t.back}</Button>}>
+      <LeaveGuard isChanged={preview !== null} title={t.leave} text={t.lost} />
       {/* Stays while the preview is looked at, so that one can come back to what was given. */}
       <div hidden={preview !== null}>
         <SourceStep

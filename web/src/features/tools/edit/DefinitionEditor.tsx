@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, type SyntheticEvent, useEffect, useState } from 'react';
 
 import { CodeBlock, CodeEditor } from '@/components/Code';
+import { LeaveGuard } from '@/components/LeaveGuard';
 import { ErrorNote, Hint } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
@@ -10,7 +11,6 @@ import { useWords, words } from '@/i18n/language';
 import type { Definition } from './definition';
 import css from './Editor.module.css';
 import { isFields, parsed, same, spelled } from './json';
-import { LeaveGuard } from './LeaveGuard';
 import { Refusal } from './Refusal';
 import { SaveBar } from './SaveBar';
 import { refusedBy } from './useDraft';

@@ -5,6 +5,7 @@ import { type KeyboardEvent, type ReactNode, type SyntheticEvent, useEffect, use
 import { api, ask } from '@/api/client';
 import { Switch } from '@/components/Field';
 import { finishField } from '@/components/finishField';
+import { LeaveGuard } from '@/components/LeaveGuard';
 import { useWords, words } from '@/i18n/language';
 
 import { AboutSection } from './AboutSection';
@@ -12,7 +13,6 @@ import { Aside } from './Aside';
 import { configOf, type Definition, inputOf } from './definition';
 import css from './Editor.module.css';
 import { without } from './json';
-import { LeaveGuard } from './LeaveGuard';
 import { Refusal } from './Refusal';
 import { RequestSection } from './RequestSection';
 import { SaveBar } from './SaveBar';

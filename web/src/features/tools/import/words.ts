@@ -4,6 +4,7 @@ import { words } from '@/i18n/language';
 export const WORDS = words(
   {
     title: 'Import tools', about: 'Bring in an API you already have. You see what would come before anything is stored.', tools: 'Tools',
+    leave: 'Leave without importing?', lost: 'What you picked is not imported yet and would be lost.',
     notAllowed: 'Importing is for editors of this space. Ask one of its admins.',
     source: 'Where the tools come from', openapi: 'OpenAPI', curl: 'cURL', postman: 'Postman', har: 'HAR', haft: 'Haft definitions',
     openapiHint: 'OpenAPI 3.0, 3.1 or Swagger 2.0, in JSON or YAML. Each operation becomes a tool.',
@@ -32,6 +33,7 @@ export const WORDS = words(
   },
   {
     title: '导入工具', about: '把已有的 API 带进来。在保存之前，你会先看到将导入的内容。', tools: '工具',
+    leave: '不导入就离开？', lost: '你选择的内容尚未导入，离开后将丢失。',
     notAllowed: '只有此空间的编辑者可以导入。请联系空间管理员。',
     source: '工具来源', openapi: 'OpenAPI', curl: 'cURL', postman: 'Postman', har: 'HAR', haft: 'Haft 定义',
     openapiHint: 'OpenAPI 3.0、3.1 或 Swagger 2.0，JSON 或 YAML 均可。每个操作成为一个工具。',
