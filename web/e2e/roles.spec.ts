@@ -15,7 +15,7 @@ async function arrive(page: Page, haft: Haft, role: 'viewer' | 'caller'): Promis
   await page.getByLabel('Password').and(page.locator('input')).fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Personal', exact: true }).click();
-  await page.getByRole('menuitem', { name: 'Weather team' }).click();
+  await page.getByRole('menuitemradio', { name: 'Weather team' }).click();
   await expect(page.getByRole('button', { name: 'Weather team', exact: true })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Welcome to Haft' })).toBeVisible();
 }

@@ -40,7 +40,7 @@ test('language and theme are chosen and kept; sign out ends the session', async 
   await page.getByRole('button', { name: '中文' }).click();
   await expect(page.getByRole('link', { name: '工具', exact: true })).toBeVisible();
   await page.getByRole('button', { name: '主题' }).click();
-  await page.getByRole('menuitem', { name: '深色' }).click();
+  await page.getByRole('menuitemradio', { name: '深色' }).click();
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
 
   await page.reload();

@@ -167,7 +167,7 @@ async function arrive(browser: Browser, haft: Haft, name: string, password: stri
 
 async function enter(page: Page, from: string, space: string): Promise<void> {
   await page.getByRole('button', { name: from, exact: true }).click();
-  await page.getByRole('menuitem', { name: space }).click();
+  await page.getByRole('menuitemradio', { name: space }).click();
   await expect(page.getByRole('button', { name: space, exact: true })).toBeVisible();
 }
 

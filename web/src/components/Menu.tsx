@@ -9,16 +9,22 @@ export interface MenuAction {
   label: string;
   icon?: ReactNode;
   isDangerous?: boolean;
+  /** Given for all of them: one is chosen, and a reader is told which. */
   isSelected?: boolean;
   onAction: () => void;
 }
 
 export function Menu({ label, trigger, actions }: { label: string; trigger: ReactNode; actions: readonly MenuAction[] }) {
+  const isChoice = actions.some(({ isSelected }) => isSelected !== undefined);
+  const chosen = actions.filter(({ isSelected }) => isSelected === true).map(({ id }) => id);
   return (
     <MenuTrigger>
       {trigger}
       <Popover className={css.popover ?? ''}>
-        <AriaMenu aria-label={label} className={css.menu ?? ''}>
+        <AriaMenu
+          aria-label={label} className={css.menu ?? ''}
+          {...(isChoice ? { selectionMode: 'single' as const, selectedKeys: chosen, disallowEmptySelection: true } : {})}
+        >
           {actions.map((action) => (
             <MenuItem
               key={action.id} id={action.id} onAction={action.onAction} textValue={action.label}
