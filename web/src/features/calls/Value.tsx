@@ -1,8 +1,13 @@
 // What was given or came back: as a tree where it has parts, as text where it has none.
 import { CodeBlock } from '@/components/Code';
 import { JsonTree } from '@/components/JsonTree';
+import { useWords, words } from '@/i18n/language';
+
+const WORDS = words({ nothing: 'Nothing' }, { nothing: '无' });
 
 export function Value({ value, label }: { value: unknown; label: string }) {
+  const t = useWords(WORDS);
+  if (value === undefined) return <p className="quiet">{t.nothing}</p>;
   if (typeof value === 'string') return <CodeBlock label={label} text={value} />;
   return <JsonTree key={JSON.stringify(value).slice(0, 200)} label={label} value={value} />;
 }
