@@ -7,6 +7,7 @@ import { Button as AriaButton, Disclosure, DisclosurePanel, Heading } from 'reac
 import type { Schemas } from '@/api/client';
 import { Button } from '@/components/Button';
 import { Checkbox } from '@/components/Field';
+import { CATEGORIES, wordFor } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
@@ -19,17 +20,13 @@ const WORDS = words(
   {
     all: (category: string) => `All tools of ${category}`, more: (left: string) => `Show more (${left} left)`,
     some: (chosen: string, all: string) => `${chosen} of ${all}`,
-    custom: 'Custom', data: 'Data', math: 'Math', search: 'Search', utility: 'Utility',
   },
   {
     all: (category: string) => `“${category}”的全部工具`, more: (left: string) => `显示更多（还有 ${left} 个）`,
     some: (chosen: string, all: string) => `${chosen} / ${all}`,
-    custom: '自定义', data: '数据', math: '数学', search: '搜索', utility: '实用',
   },
 );
 
-/** Categories of what comes with Haft have a name in both languages; one's own begin as these do. */
-const KNOWN = ['custom', 'data', 'math', 'search', 'utility'] as const;
 const STEP = 50;
 
 export interface PickerGroupProps extends PickerProps {
@@ -41,8 +38,7 @@ export function PickerGroup({ group, isOpenAtFirst, chosen, choose }: PickerGrou
   const t = useWords(WORDS);
   const format = useFormat();
   const [isOpen, setIsOpen] = useState(isOpenAtFirst);
-  const known = KNOWN.find((one) => one === group.category);
-  const name = known === undefined ? group.category.charAt(0).toUpperCase() + group.category.slice(1) : t[known];
+  const name = wordFor(useWords(CATEGORIES), group.category);
   const count = group.tools.filter((tool) => chosen.has(tool.id)).length;
   return (
     <Disclosure className={css.group ?? ''} isExpanded={isOpen} onExpandedChange={setIsOpen}>

@@ -1,12 +1,12 @@
 // The categories as chips; one of them, or all.
 import { Link } from '@tanstack/react-router';
 
+import { CATEGORIES, wordFor } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import css from './Categories.module.css';
 import type { Category } from './pages';
-import { CATEGORIES, wordFor } from './words';
 
 const WORDS = words({ label: 'Categories', all: 'All' }, { label: '分类', all: '全部' });
 

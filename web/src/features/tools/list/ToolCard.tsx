@@ -5,12 +5,13 @@ import { type ComponentType, memo } from 'react';
 
 import type { Schemas } from '@/api/client';
 import { Badge } from '@/components/Note';
+import { CATEGORIES, wordFor } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
 import { useLanguage, useWords, words } from '@/i18n/language';
 
 import { categoryOf } from './rows';
 import css from './ToolCard.module.css';
-import { CATEGORIES, KINDS, titleOf, wordFor } from './words';
+import { KINDS, titleOf } from './words';
 
 const WORDS = words(
   { off: 'Off', changed: (ago: string) => `Changed ${ago}` },

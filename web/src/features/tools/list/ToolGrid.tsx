@@ -4,13 +4,13 @@ import { LoaderCircle } from 'lucide-react';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 
 import type { Schemas } from '@/api/client';
+import { CATEGORIES, wordFor } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import { gridRows } from './rows';
 import { ToolCard } from './ToolCard';
 import css from './ToolGrid.module.css';
-import { CATEGORIES, wordFor } from './words';
 
 const WORDS = words({ more: 'Loading more…', list: 'Tools' }, { more: '正在加载更多…', list: '工具' });
 

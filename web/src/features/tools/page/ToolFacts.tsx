@@ -1,9 +1,9 @@
 // What one knows of a tool at a glance: its name, kind, category, effect and policy.
 import { CopyButton } from '@/components/CopyButton';
 import { Badge, type Tone } from '@/components/Note';
+import { CATEGORIES, wordFor } from '@/i18n/categories';
 import { useWords, words } from '@/i18n/language';
 
-import { CATEGORIES, wordFor } from '../list/words';
 import type { Tool } from './tool';
 import css from './ToolHead.module.css';
 
