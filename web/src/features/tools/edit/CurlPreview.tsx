@@ -51,7 +51,10 @@ function Tool({ tool, command, isAlone }: { tool: Found; command: string; isAlon
         <Names label={t.body} names={body} />
       </div>
       {variables.length === 0 ? <p className="quiet small">{t.noVariables}</p> : (
-        <ul className={css.variables} aria-label={t.variables}>{variables.map((one) => <Variable key={one.name} of={one} />)}</ul>
+        <div className={css.variables}>
+          <span className="quiet small" aria-hidden>{t.variables}</span>
+          <ul className={css.list} aria-label={t.variables}>{variables.map((one) => <Variable key={one.name} of={one} />)}</ul>
+        </div>
       )}
       <Fold title={t.schema}><CodeBlock text={pretty(tool.inputSchema)} label={t.schemaOf(tool.name)} /></Fold>
     </div>
