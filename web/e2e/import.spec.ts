@@ -62,6 +62,21 @@ test('of a document only what was picked comes in', async ({ console: page, haft
   expect(upstream.seen[0]?.url).toBe('/orders/41');
 });
 
+test('what was picked is not lost by a click elsewhere without a question', async ({ console: page, haft, upstream }) => {
+  await page.goto(`${haft.url}/tools/import`);
+  await page.getByRole('textbox', { name: 'Or paste it' }).fill(shop([upstream.url]));
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByRole('checkbox', { name: 'POST /orders' }).uncheck();
+  await page.getByRole('link', { name: 'Calls', exact: true }).click();
+  const question = page.getByRole('dialog', { name: 'Leave without importing?' });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByRole('checkbox', { name: 'POST /orders' })).not.toBeChecked();
+
+  await page.getByRole('link', { name: 'Calls', exact: true }).click();
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await expect(page.getByRole('heading', { name: 'Calls', level: 1 })).toBeVisible();
+});
+
 test('a document that names no server asks where its API is', async ({ console: page, haft, upstream }) => {
   await page.goto(`${haft.url}/tools/import`);
   await chooseFile(page, 'shop.json', shop([]));

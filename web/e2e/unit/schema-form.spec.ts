@@ -164,8 +164,8 @@ test.describe('where a form begins', () => {
 
 test('one is one, and more are several', () => {
   const said = (schema: JsonSchema) => limitsOf(draw(schema, schema), WORDS.en);
-  expect(said({ type: 'array', minItems: 1, items: {} })).toBe('at least 1 item');
-  expect(said({ type: 'array', minItems: 1, maxItems: 5, items: {} })).toBe('1 to 5 items');
+  expect(said({ type: 'array', minItems: 1, items: { type: 'string' } })).toBe('at least 1 item');
+  expect(said({ type: 'array', minItems: 1, maxItems: 5, items: { type: 'string' } })).toBe('1 to 5 items');
   expect(said({ type: 'string', maxLength: 1 })).toBe('at most 1 character');
 });
 
