@@ -8,13 +8,13 @@ import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { SearchField } from '@/components/Field';
 import { Loading, LoadFailed, Page } from '@/components/Page';
+import { useSettled } from '@/components/useSettled';
 import { useWords, words } from '@/i18n/language';
 
 import { AgentCards } from './AgentCards';
 import css from './AgentsPage.module.css';
 import { FirstAgent } from './FirstAgent';
 import { agentsQuery } from './queries';
-import { useSettled } from './useSettled';
 
 const WORDS = words(
   {

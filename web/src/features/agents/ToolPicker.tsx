@@ -5,6 +5,7 @@ import { memo, useState } from 'react';
 import { Button } from '@/components/Button';
 import { SearchField } from '@/components/Field';
 import { Loading, LoadFailed } from '@/components/Page';
+import { useSettled } from '@/components/useSettled';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
@@ -12,7 +13,6 @@ import { PickerGroup } from './PickerGroup';
 import { PickerRow } from './PickerRow';
 import css from './ToolPicker.module.css';
 import { categoriesQuery, toolsQuery } from './queries';
-import { useSettled } from './useSettled';
 
 const WORDS = words(
   {

@@ -7,10 +7,10 @@ import { Button } from '@/components/Button';
 import field from '@/components/Field.module.css';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
+import { useLongWindows } from '@/i18n/windows';
 
 import css from './FilterBar.module.css';
 import { AGES, beginning, isAge } from './filters';
-import { useAgeWords } from './words';
 
 const WORDS = words(
   {
@@ -30,7 +30,7 @@ export interface Range {
 
 export function useRangeText(): (range: Range) => string {
   const t = useWords(WORDS);
-  const ages = useAgeWords();
+  const ages: Readonly<Record<string, string>> = useLongWindows();
   const format = useFormat();
   return ({ from, to }) => {
     if (from !== undefined && isAge(from) && to === undefined) return ages[from] ?? from;
@@ -44,7 +44,7 @@ export function useRangeText(): (range: Range) => string {
 
 export function TimeRange({ range, onChange }: { range: Range; onChange: (range: Range) => void }) {
   const t = useWords(WORDS);
-  const ages = useAgeWords();
+  const ages: Readonly<Record<string, string>> = useLongWindows();
   const text = useRangeText();
   const chosen = range.to === undefined && (range.from === undefined || isAge(range.from)) ? (range.from ?? 'any') : undefined;
   return (

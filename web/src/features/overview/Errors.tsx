@@ -9,10 +9,11 @@ import { Card } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
 import { useWords, words } from '@/i18n/language';
+import type { Window } from '@/i18n/windows';
 
 import { Bars } from './Bars';
 import css from './OverviewPage.module.css';
-import { ALL_CALLS, type Window } from './windows';
+import { ALL_CALLS } from './windows';
 
 const WORDS = words(
   { kinds: 'Errors by kind', last: 'Last errors', none: 'No call failed.', all: 'All failed calls' },

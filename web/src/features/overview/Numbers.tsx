@@ -4,9 +4,10 @@ import { Link } from '@tanstack/react-router';
 import type { Schemas } from '@/api/client';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
+import type { Window } from '@/i18n/windows';
 
 import css from './OverviewPage.module.css';
-import { ALL_CALLS, type Window } from './windows';
+import { ALL_CALLS } from './windows';
 
 const WORDS = words(
   {

@@ -8,6 +8,7 @@ import { api, ask, type Schemas } from '@/api/client';
 import { useEndedCalls } from '@/api/live';
 import { Loading, LoadFailed, Page } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
+import { useLongWindows, type Window } from '@/i18n/windows';
 
 import { Charts } from './Charts';
 import { Errors } from './Errors';
@@ -17,7 +18,7 @@ import { OpenCircuits } from './OpenCircuits';
 import css from './OverviewPage.module.css';
 import { Start } from './Start';
 import { TopTools } from './TopTools';
-import { useLongWindows, useShortWindows, type Window, windowOf, WINDOWS } from './windows';
+import { useShortWindows, windowOf, WINDOWS } from './windows';
 
 const WORDS = words(
   { title: 'Overview', window: 'Time shown', quiet: 'No calls in this time.' },

@@ -5,10 +5,11 @@ import type { Schemas } from '@/api/client';
 import { Card } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
+import type { Window } from '@/i18n/windows';
 
 import { Bars } from './Bars';
 import css from './OverviewPage.module.css';
-import { ALL_CALLS, type Window } from './windows';
+import { ALL_CALLS } from './windows';
 
 const WORDS = words(
   {

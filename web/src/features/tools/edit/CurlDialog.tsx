@@ -8,11 +8,11 @@ import { Button } from '@/components/Button';
 import { Confirm, Dialog, DialogFooter } from '@/components/Dialog';
 import { TextField } from '@/components/Field';
 import { ErrorNote, Hint } from '@/components/Note';
+import { useSettled } from '@/components/useSettled';
 import { useWords, words } from '@/i18n/language';
 
 import css from './CurlDialog.module.css';
 import { CurlPreview } from './CurlPreview';
-import { useSettled } from './useSettled';
 
 const WORDS = words(
   {

@@ -6,6 +6,7 @@ import { api, ask } from '@/api/client';
 import { Switch } from '@/components/Field';
 import { finishField } from '@/components/finishField';
 import { LeaveGuard } from '@/components/LeaveGuard';
+import { useSettled } from '@/components/useSettled';
 import { useWords, words } from '@/i18n/language';
 
 import { AboutSection } from './AboutSection';
@@ -17,7 +18,6 @@ import { Refusal } from './Refusal';
 import { RequestSection } from './RequestSection';
 import { SaveBar } from './SaveBar';
 import { refusedBy, useDraft } from './useDraft';
-import { useSettled } from './useSettled';
 import { placeOf, type TabName } from './violations';
 
 const WORDS = words(

@@ -1,6 +1,7 @@
 // A tool's definition: what somebody wrote, without what the server adds.
 import type { Schemas } from '@/api/client';
 
+import { definitionOf as wholeOf } from '../page/definition';
 import { fieldsOf, type Fields, isFields, same, without } from './json';
 
 export type Definition = Fields;
@@ -8,11 +9,9 @@ export type Definition = Fields;
 /** Where a new tool begins. */
 export const NEW_TOOL: Definition = { name: '', description: '', type: 'http', config: {} };
 
-const BY_THE_SERVER = ['id', 'spaceId', 'ownerId', 'version', 'createdAt', 'updatedAt'];
-
 /** A schema that was made from the variables is left out, so that it is made again when they change. */
 export function definitionOf(tool: Schemas['Tool']): Definition {
-  const definition = without(tool, ...BY_THE_SERVER);
+  const definition = wholeOf(tool);
   return tool.type === 'http' && isGenerated(tool.inputSchema) ? without(definition, 'inputSchema') : definition;
 }
 

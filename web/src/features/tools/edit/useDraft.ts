@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 
 import { api, ApiError, ask, type Violation } from '@/api/client';
+import { useSettled } from '@/components/useSettled';
 import { useWords } from '@/i18n/language';
 
 import { type Definition, inputOf } from './definition';
 import { brokenJson, begunAnew, definitionFrom, type Draft, draftOf, type PartName } from './draft';
 import { same } from './json';
-import { useSettled } from './useSettled';
 import { isUntouched } from './violations';
 import { JSON_WORDS } from './words';
 

@@ -11,7 +11,8 @@ import { useLanguage, useWords, words } from '@/i18n/language';
 
 import { categoryOf } from './rows';
 import css from './ToolCard.module.css';
-import { KINDS, titleOf } from './words';
+import { titleOf } from '../page/tool';
+import { KINDS } from './words';
 
 const WORDS = words(
   { off: 'Off', changed: (ago: string) => `Changed ${ago}` },
