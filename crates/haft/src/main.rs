@@ -1,6 +1,7 @@
 //! The `haft` binary: reads the command line and the configuration, and hands over to a command.
 
 mod ask;
+mod assembly;
 mod cli;
 mod commands;
 mod config;
@@ -48,6 +49,9 @@ async fn run(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Tools(args) => commands::tools::run(args, config).await,
         Command::Call(args) => commands::call::run(args, config).await,
         Command::Import(args) => commands::import::run(args, config).await,
+        Command::Tasks(args) => commands::tasks::run(args, config).await,
+        Command::Approvals(args) => commands::approvals::run(args, config).await,
+        Command::Worker(args) => commands::worker::run(args, config).await,
         Command::Agents(args) => commands::agents::run(args, config).await,
         Command::Secrets(args) => commands::secrets::run(args, config).await,
         Command::Export(args) => commands::export::run(args, config).await,

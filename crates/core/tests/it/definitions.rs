@@ -31,7 +31,7 @@ fn a_bare_definition_gets_the_defaults_of_the_contract() {
         json!({
             "name": "a", "description": "A tool.", "category": null, "title": null, "icon": null, "type": "mock",
             "inputSchema": null, "outputSchema": null, "async": false, "config": {}, "timeout": 30000,
-            "totalTimeout": 120_000, "effect": null, "policy": null, "retryCount": null, "retryDelay": 1000,
+            "totalTimeout": 120_000, "effect": null, "policy": null, "askWhen": null, "retryCount": null, "retryDelay": 1000,
             "cacheTtl": 0, "rateLimit": null, "maxConcurrency": null, "priority": 0, "isActive": true,
         })
     );

@@ -8,6 +8,7 @@ mod files;
 mod import;
 mod people;
 mod secrets;
+mod tasks;
 mod tools;
 
 use std::net::SocketAddr;
@@ -28,6 +29,7 @@ pub(crate) use people::{
     UsersCommand,
 };
 pub(crate) use secrets::{SecretsArgs, SecretsCommand};
+pub(crate) use tasks::{ApprovalsArgs, ApprovalsCommand, TasksArgs, TasksCommand};
 pub(crate) use tools::{AgentsArgs, AgentsCommand, ToolsArgs, ToolsCommand};
 
 use crate::log::LogFormat;
@@ -160,6 +162,14 @@ pub(crate) enum Command {
     /// Make tools from an API document, a cURL command, a Postman collection or a HAR file
     #[command(after_help = import::HELP)]
     Import(ImportArgs),
+    /// List tasks; follow one, cancel it, try it again, say what became of it
+    #[command(after_help = tasks::TASKS_HELP)]
+    Tasks(TasksArgs),
+    /// List calls that wait for a person; approve or deny one
+    #[command(after_help = tasks::APPROVALS_HELP)]
+    Approvals(ApprovalsArgs),
+    /// Carry out tasks beside the servers of a shared database, without listening
+    Worker(WorkerArgs),
     /// List agents; show or delete one
     #[command(after_help = tools::AGENTS_HELP)]
     Agents(AgentsArgs),
@@ -210,6 +220,13 @@ pub(crate) struct ServeArgs {
     /// How often alerts are looked at, in milliseconds [default: 5000]
     #[arg(long, env = "HAFT_ALERT_INTERVAL", value_name = "MS")]
     pub(crate) alert_interval: Option<u64>,
+}
+
+#[derive(Args)]
+pub(crate) struct WorkerArgs {
+    /// How lines of the log are written: text for people, json for programs [default: text]
+    #[arg(long, env = "HAFT_LOG_FORMAT", value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
 }
 
 /// Which server to ask; none means that of the login.

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use haft_core::json;
 use serde_json::{Map, Value};
 
+use super::tasks;
 use crate::cli::CallArgs;
 use crate::config::Config;
 use crate::definitions::without_server_fields;
@@ -39,6 +40,12 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
     let answer = door.post(&format!("/api/tools/{}/execute", super::encoded(&name)), &body).await?;
     if answer.error.is_some() {
         return Ok(told(&answer, args.server.json));
+    }
+    if let Some(task) = answer.data["taskId"].as_str() {
+        if !args.server.json {
+            show::said(&format!("it is a task now, and goes on without us: haft tasks watch {task}"));
+        }
+        return tasks::watch(&door, task, args.server.json).await;
     }
     if args.server.json {
         show::line_out(&answer.data);

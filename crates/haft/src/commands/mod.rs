@@ -3,6 +3,7 @@
 pub(crate) mod admin;
 pub(crate) mod agents;
 pub(crate) mod apply;
+pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod completions;
@@ -14,9 +15,11 @@ pub(crate) mod logout;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod spaces;
+pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod users;
+pub(crate) mod worker;
 
 use std::process::ExitCode;
 

@@ -5,35 +5,25 @@ use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use haft_core::CallError;
 use haft_core::user::Scope;
-use haft_core::{CallError, ErrorKind};
-use haft_server::{App, Metrics, Settings, StoredArtifacts, StoredSecrets, Traces};
 use haft_store::Store;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
+use crate::assembly::{Assembly, GRACE, stop_on_signal};
 use crate::cli::ServeArgs;
 use crate::config::Config;
-use crate::engine::{Parts, Telemetry};
 use crate::first::{Admin, Samples};
 use crate::local::LINK;
 use crate::log::LogFormat;
 use crate::storage::told;
-use crate::{config, engine, exit, first, log, tasks};
+use crate::{config, exit, first, log};
 
 const DEFAULT_PORT: u16 = 7420;
-
-/// Requests under way may take so long after a stop was asked for.
-const GRACE: Duration = Duration::from_secs(10);
-
-/// And so long the last records may take to be written.
-const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// How often alerts may be looked at, in milliseconds.
 const ALERT_INTERVALS: RangeInclusive<u64> = 100..=3_600_000;
@@ -61,11 +51,11 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
         bail!("alert_interval must be from {least} to {most} milliseconds, not {interval}");
     }
     let keep = config.retention()?;
-    let egress = config.egress()?;
-    let collector = config::traces()?;
+    // What is wrong with it is said before anything is made.
+    config::traces()?;
     let locale = config.locale;
     let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
-    let chosen = args.admin_token.or(config.admin_token).filter(|token| !token.is_empty());
+    let chosen = args.admin_token.or_else(|| config.admin_token.clone()).filter(|token| !token.is_empty());
     let chosen = chosen.map(SecretString::from);
     let store = config.storage.open(locale).await?;
     let log = config.storage.open_log(locale).await?;
@@ -78,46 +68,25 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let samples = if chosen.is_none() { Samples::Yes } else { Samples::No };
     let admin = first::admin(&store, samples).await.map_err(said)?;
     first::choose_token(&store, &admin, chosen.as_ref()).await.map_err(said)?;
-    let revision = store.current_revision().await.map_err(said)?;
-    let secrets = Arc::new(StoredSecrets::new(store.clone(), admin.space, config.storage.environment));
-    let artifacts = Arc::new(StoredArtifacts::new(store.clone(), config.public_url.clone()));
-    let parts = Parts {
-        egress: egress.clone(),
-        store: store.clone(),
-        secrets: secrets.clone(),
-        artifacts: artifacts.clone(),
-        search: config.search,
-    };
-    let metrics = Arc::<Metrics>::default();
-    let traces = collector.map(|collector| Traces::start(collector, egress.clone(), metrics.clone()));
-    let traces = traces.transpose().context("the collector of traces")?.map(Arc::new);
-    let telemetry = Telemetry { metrics: metrics.clone(), traces: traces.clone() };
-    let tools = engine::for_server(parts, log.clone(), telemetry);
-    let settings = Settings {
-        public_url: config.public_url.clone(),
-        trusted_proxies: config.trusted_proxies,
-        allowed_origins: config.allowed_origins,
-        alert_interval: alert_interval.map(Duration::from_millis),
-        artifact_quota: config.artifact_quota,
-    };
-    let tasks = tasks::open(&store, &tools, &config.tasks).await.map_err(said)?;
-    let runs = tasks.runs.clone();
-    let app = App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), metrics, settings);
-    let app = app.with_tasks(tasks);
+    let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
+    let interval = alert_interval.map(Duration::from_millis);
+    let assembly = Assembly::put_together(config, (store, log), admin.space, interval).await?;
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let addr = listener.local_addr()?;
-    egress.never_dial(addr);
-    artifacts.listens_at(addr);
+    assembly.egress.never_dial(addr);
+    assembly.artifacts.listens_at(addr);
+    let app = &assembly.app;
     let stop = app.stopping();
     stop_on_signal(stop.clone())?;
-    let following = app.clone().follow(revision, stop.clone());
-    let tidying = haft_server::keep_up(log.clone(), keep, stop.clone());
+    let following = app.clone().follow(assembly.revision, stop.clone());
+    let tidying = haft_server::keep_up(assembly.log.clone(), keep, stop.clone());
     let alerting = app.clone().watch_alerts(stop.clone());
-    let working = runs.work(stop.clone(), GRACE);
+    let working = assembly.runs.work(stop.clone(), GRACE);
 
     if needs_link {
-        let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
-        greet(&store, &admin, &base.unwrap_or_else(|| format!("http://{addr}"))).await.map_err(said)?;
+        greet(&assembly.store, &admin, &base.unwrap_or_else(|| format!("http://{addr}")))
+            .await
+            .map_err(said)?;
     }
     tell(format_args!("listening on http://{addr}"));
     let serving = async {
@@ -127,20 +96,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     };
     let (served, (), (), (), ()) = tokio::join!(serving, following, tidying, alerting, working);
     served?;
-    // Whatever is still under way is cancelled now, and leaves its record like any other call.
-    tools.stop();
-    let is_written = tokio::time::timeout(LAST_WRITES, tools.close()).await.is_ok();
-    if let Some(traces) = traces {
-        traces.close().await;
-    }
-    log.close().await;
-    store.close().await;
-    if !is_written {
-        tracing::error!("The last records of calls could not be written in time");
-        return Ok(exit::FAILURE.into());
-    }
-    tracing::info!("Stopped");
-    Ok(ExitCode::SUCCESS)
+    Ok(assembly.take_apart().await)
 }
 
 /// A line for whoever started it. A server goes on when nobody reads that any more.
@@ -156,25 +112,5 @@ async fn greet(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError
         let (_, token) = store.create_token(admin.space, admin.user.id, "first", Scope::Admin, None).await?;
         tell(format_args!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret()));
     }
-    Ok(())
-}
-
-/// The first SIGTERM or SIGINT cancels; the second ends the process at once.
-fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    #[expect(clippy::disallowed_methods, reason = "it ends with the process")]
-    tokio::spawn(async move {
-        let mut signalled = async || {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = int.recv() => {}
-            }
-        };
-        signalled().await;
-        tracing::info!("Stopping: no new connections, finishing what is under way");
-        stop.cancel();
-        signalled().await;
-        std::process::exit(exit::code(ErrorKind::Cancelled).into());
-    });
     Ok(())
 }

@@ -38,6 +38,7 @@ async fn a_canary_is_in_no_output_whatsoever() {
     scene.make_and_call_tools().await;
     scene.import_and_search().await;
     scene.share_a_file().await;
+    scene.ask_first().await;
     scene.make_mistakes().await;
     let visitors = scene.let_people_in().await;
     scene.read_everything(&visitors).await;
@@ -64,6 +65,8 @@ struct Scene {
     alert: String,
     /// A file that is there.
     artifact: String,
+    /// A call that a person was asked about, and approved.
+    task: String,
 }
 
 impl Scene {
@@ -88,8 +91,8 @@ impl Scene {
         let events = tokio::spawn(api.events("/api/events").await.rest());
         let artifact = upload(&api, "notes.txt", "text/plain", b"Words.").await;
         let artifact = artifact["id"].as_str().expect("an id").to_owned();
-        let (tools, alert) = (Vec::new(), String::new());
-        Self { watch, place, settings, server, api, log, events, upstream, tools, alert, artifact }
+        let (tools, alert, task) = (Vec::new(), String::new(), String::new());
+        Self { watch, place, settings, server, api, log, events, upstream, tools, alert, artifact, task }
     }
 
     /// Sends something, or only asks, and looks at what comes back.
@@ -307,6 +310,26 @@ impl Scene {
         anyone.with("cookie", cookie)
     }
 
+    /// One of the tools as a task: a person is asked, and what the upstream echoes is kept in the journal.
+    async fn ask_first(&mut self) {
+        let tool = self.tools.first().expect("a tool").clone();
+        let path = format!("/api/tools/{tool}");
+        let asks = self.send(&self.api, Method::PATCH, &path, &json!({"policy": "ask"})).await;
+        assert_eq!(asks.status, 200, "{}", asks.body);
+        let taken = self.post(&format!("{path}/execute"), &json!({})).await;
+        assert_eq!(taken.status, 202, "{}", taken.body);
+        self.task = taken.data()["taskId"].as_str().expect("an id").to_owned();
+        let approval = format!("/api/approvals/{}", self.task);
+        eventually("somebody is asked", async || self.api.get(&approval).await.status == 200).await;
+        let approved = self.post(&approval, &json!({"decision": "approve"})).await;
+        assert_eq!(approved.status, 200, "{}", approved.body);
+        let task = format!("/api/tasks/{}", self.task);
+        let ended = async || self.api.get(&task).await.data()["endedAt"].is_string();
+        eventually("the task has ended", ended).await;
+        let free = self.send(&self.api, Method::PATCH, &path, &json!({"policy": null})).await;
+        assert_eq!(free.status, 200, "{}", free.body);
+    }
+
     /// Every route that can be read, as the OpenAPI document has them.
     async fn read_everything(&self, visitors: &[Client]) {
         let document = self.send(&self.api, Method::GET, "/api/openapi.json", &Value::Null).await;
@@ -351,6 +374,8 @@ impl Scene {
             vec!["models"]
         } else if path.starts_with("/api/alerts/") {
             vec![self.alert.as_str()]
+        } else if path.starts_with("/api/tasks/") || path.starts_with("/api/approvals/") {
+            vec![self.task.as_str()]
         } else if path.starts_with("/api/tool-calls/") {
             vec![CALL]
         } else if path.starts_with("/api/spaces/") {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Reply};
+use haft_testkit::{Client, HaftProcess, Reply, Upstream, eventually};
 use serde_json::{Value, json};
 
 use crate::agents::{make, patch, scoped, stranger};
@@ -12,6 +12,7 @@ use crate::cli_over_http::mock;
 use crate::http_tools::start;
 use crate::openapi::check_answer;
 use crate::permissions::good_body;
+use crate::tasks::{execute, standing, taken};
 
 /// Operations that change no configuration; and one that needs a version that is held, which no route makes.
 const UNRECORDED: [&str; 11] = [
@@ -216,6 +217,32 @@ impl Walk {
         self.does("DELETE /api/alerts/{id}", &[id], &Value::Null, &["alert.deleted waiting"]).await;
     }
 
+    async fn tasks(&mut self) {
+        let mut asked = mock("asked", "Asks first.");
+        asked["policy"] = json!("ask");
+        self.does("POST /api/tools", &[], &asked, &["tool.created asked"]).await;
+        let id = taken(&execute(&self.api, "asked", json!({})).await);
+        standing(&self.api, &id, "waiting").await;
+        let none = json!({});
+        self.does("POST /api/tasks/{id}/cancel", &[id.as_str()], &none, &["task.cancelled asked"]).await;
+        self.does("POST /api/tasks/{id}/retry", &[id.as_str()], &none, &["task.retried asked"]).await;
+        let id = taken(&execute(&self.api, "asked", json!({})).await);
+        standing(&self.api, &id, "waiting").await;
+        let no = json!({"decision": "deny"});
+        self.does("POST /api/approvals/{id}", &[id.as_str()], &no, &["approval.denied asked"]).await;
+
+        let upstream = Upstream::start_async(async |_| std::future::pending().await).await;
+        let url = format!("http://{}/", upstream.address);
+        let tool = json!({"name": "sends", "description": "d", "url": url, "method": "POST"});
+        self.does("POST /api/tools", &[], &tool, &["tool.created sends"]).await;
+        let id = taken(&execute(&self.api, "sends", json!({"options": {"mode": "async"}})).await);
+        eventually("it was sent", async || !upstream.seen().is_empty()).await;
+        self.does("POST /api/tasks/{id}/cancel", &[id.as_str()], &none, &["task.cancelled sends"]).await;
+        standing(&self.api, &id, "unknown").await;
+        let became = json!({"status": "failed"});
+        self.does("POST /api/tasks/{id}/resolve", &[id.as_str()], &became, &["task.resolved sends"]).await;
+    }
+
     async fn people(&mut self) {
         let bob = json!({"name": "bob", "password": CANARY});
         let bob = self.does("POST /api/users", &[], &bob, &["user.created bob"]).await;
@@ -267,6 +294,7 @@ async fn every_change_is_on_record_by_who_made_it() {
     walk.imports().await;
     walk.providers_and_secrets().await;
     walk.alerts().await;
+    walk.tasks().await;
     walk.people().await;
 
     let reply = walk.api.get("/api/audit/verify").await;

@@ -20,6 +20,7 @@ mod changes;
 mod cli_files;
 mod cli_login;
 mod cli_over_http;
+mod cli_tasks;
 mod command_line;
 mod configuration;
 mod console;

@@ -82,6 +82,15 @@ impl Settings {
         (server, api)
     }
 
+    /// A command that is not waited for.
+    pub(crate) fn command(&self, arguments: &[&str]) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(HAFT);
+        command.env_clear().envs(self.pairs()).args(arguments).kill_on_drop(true);
+        command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::null());
+        command
+    }
+
     /// Runs a command with something on its standard input.
     pub(crate) async fn haft(&self, arguments: &[&str], input: &str) -> Finished {
         run(HAFT, arguments, &self.pairs(), input).await

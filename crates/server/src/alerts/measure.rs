@@ -6,6 +6,7 @@ use std::time::Duration;
 use haft_core::alert::{Alert, Metric};
 use haft_core::{CallError, ErrorKind, SpaceId, ToolId};
 use haft_engine::CircuitState;
+use haft_store::RunCounts;
 use tokio::time::timeout;
 
 use crate::app::App;
@@ -30,6 +31,8 @@ pub(super) struct Values {
     known: HashMap<Question, Option<Option<f64>>>,
     /// The call log does not answer, so that it is not asked again in this turn.
     log_is_away: bool,
+    /// How many tasks there are, once somebody wanted to know; nothing within where that cannot be told.
+    tasks: Option<Option<Vec<RunCounts>>>,
 }
 
 impl Values {
@@ -53,6 +56,9 @@ impl Values {
         if is_logged && self.log_is_away {
             return None;
         }
+        if !is_logged && question.metric != Metric::CircuitOpen {
+            return self.of_tasks(app, question).await;
+        }
         let measured = timeout(PATIENCE, measure(app, question))
             .await
             .unwrap_or_else(|_| Err(CallError::text(ErrorKind::Unavailable, "the database does not answer")));
@@ -66,13 +72,43 @@ impl Values {
     }
 }
 
+impl Values {
+    /// How many tasks wait, or were given up. All spaces are asked about at once.
+    async fn of_tasks(&mut self, app: &App, question: &Question) -> Option<Option<f64>> {
+        if self.tasks.is_none() {
+            let counted = match app.tasks.get() {
+                Some(tasks) => timeout(PATIENCE, tasks.journal.counts()).await.ok().and_then(Result::ok),
+                None => Some(Vec::new()),
+            };
+            if counted.is_none() {
+                tracing::warn!("Tasks cannot be counted");
+            }
+            self.tasks = Some(counted);
+        }
+        let counts = self.tasks.as_ref()?.as_ref()?;
+        let lane = question.tool.as_ref().map(ToString::to_string);
+        let is_asked = |counts: &&RunCounts| {
+            counts.space == question.space && lane.as_ref().is_none_or(|lane| *lane == counts.lane)
+        };
+        let count: u64 = counts
+            .iter()
+            .filter(is_asked)
+            .map(|counts| match question.metric {
+                Metric::DeadLetters => counts.dead_letters,
+                Metric::QueueDepth => counts.queued,
+                Metric::ErrorRate | Metric::P95 | Metric::CircuitOpen => 0,
+            })
+            .sum();
+        Some(Some(count as f64))
+    }
+}
+
 /// The value now; nothing where there is nothing to measure, which is not above anything.
 async fn measure(app: &App, question: &Question) -> Result<Option<f64>, CallError> {
     match question.metric {
         Metric::ErrorRate | Metric::P95 => of_calls(app, question).await,
         Metric::CircuitOpen => Ok(Some(open_circuits(app, question))),
-        // Nothing runs in the background yet, so nothing waits and nothing is given up.
-        Metric::QueueDepth | Metric::DeadLetters => Ok(Some(0.0)),
+        Metric::QueueDepth | Metric::DeadLetters => Ok(None),
     }
 }
 

@@ -7,6 +7,7 @@ mod answers;
 mod calls;
 mod engine;
 mod process;
+mod tasks;
 mod text;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use haft_engine::{CallRecord, ToolService};
+use haft_store::RunCounts;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::encoding::text::encode;
@@ -26,6 +28,7 @@ use self::answers::Routes;
 use self::calls::Calls;
 use self::engine::Engine;
 use self::process::Process;
+use self::tasks::TaskCounts;
 use self::text::{Quoted, counter};
 
 /// All that this process counts.
@@ -88,12 +91,19 @@ impl Metrics {
     }
 
     /// Everything as OpenMetrics has it. It may take some milliseconds: keep it off async threads.
-    pub(crate) fn page(&self, tools: &ToolService) -> Result<String, fmt::Error> {
+    pub(crate) fn page(
+        &self,
+        tools: &ToolService,
+        tasks: Option<Vec<RunCounts>>,
+    ) -> Result<String, fmt::Error> {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self.own()));
         registry.register_collector(Box::new(self.calls.now()));
         registry.register_collector(Box::new(Engine::now(tools)));
         registry.register_collector(Box::new(self.routes.now()));
+        if let Some(counts) = tasks {
+            registry.register_collector(Box::new(TaskCounts::of(&counts)));
+        }
         registry.register_collector(Box::new(Process::now(self.started)));
         let mut page = String::new();
         encode(&mut page, &registry)?;

@@ -22,7 +22,7 @@ const SAYS: &str = "Who changed what in the space, the newest first, a page at a
 const OF_SERVER: &str = "`server` for what belongs to no space: users, and spaces that were deleted. For \
     those who run the server";
 
-const WHATS: &str = "tool|agent|provider|secret|ownSecret|space|member|user|token|alert";
+const WHATS: &str = "tool|agent|provider|secret|ownSecret|space|member|user|token|alert|task|approval";
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![

@@ -23,7 +23,7 @@ async fn a_tool_is_created_and_read_with_every_field() {
         json!({
             "name": "weather", "description": "A mock.", "category": null, "title": null, "icon": null, "type": "mock",
             "inputSchema": {"type": "object", "properties": {}}, "outputSchema": null, "async": false,
-            "config": {"answers": [{"data": 1}]}, "timeout": 30000, "totalTimeout": 120_000, "effect": null, "policy": null,
+            "config": {"answers": [{"data": 1}]}, "timeout": 30000, "totalTimeout": 120_000, "effect": null, "policy": null, "askWhen": null,
             "retryCount": null, "retryDelay": 1000, "cacheTtl": 0, "rateLimit": null, "maxConcurrency": null,
             "priority": 0, "isActive": true, "version": 1,
         })

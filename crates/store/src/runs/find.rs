@@ -1,5 +1,7 @@
 //! Looking at runs: one, a page of them, those that changed, what waits for a person, and how many there are.
 
+use std::collections::BTreeMap;
+
 use haft_core::{CallError, RunId, SpaceId};
 use haft_runs::{Run, RunStatus, Step};
 use jiff::Timestamp;
@@ -41,6 +43,12 @@ pub struct RunCounts {
     pub dead_letters: u64,
 }
 
+impl RunCounts {
+    fn none(space: SpaceId, lane: String) -> Self {
+        Self { space, lane, queued: 0, running: 0, waiting: 0, dead_letters: 0 }
+    }
+}
+
 const BY_ID: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2");
 const STEPS: &str = concat!("SELECT ", step_columns!(), " FROM run_steps WHERE run_id = $1 ORDER BY n");
 const BY_CHANGE: &str = concat!(
@@ -48,12 +56,9 @@ const BY_CHANGE: &str = concat!(
     run_columns!(),
     " FROM runs WHERE space_id = $1 AND changed_at >= $2 ORDER BY changed_at, id LIMIT $3"
 );
-const COUNTS: &str = "SELECT space_id, lane,
-        CAST(SUM(CASE WHEN status IN ('queued', 'scheduled') THEN 1 ELSE 0 END) AS BIGINT),
-        CAST(SUM(CASE WHEN status = 'running' THEN 1 ELSE 0 END) AS BIGINT),
-        CAST(SUM(CASE WHEN status = 'waiting' THEN 1 ELSE 0 END) AS BIGINT),
-        CAST(SUM(dead_letter) AS BIGINT)
-    FROM runs WHERE ended_at IS NULL OR dead_letter = 1 GROUP BY space_id, lane";
+const LIVE: &str = "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE ended_at IS NULL
+    GROUP BY space_id, lane, status";
+const DEAD: &str = "SELECT space_id, lane, COUNT(*) FROM runs WHERE dead_letter = 1 GROUP BY space_id, lane";
 
 impl RunJournal {
     pub async fn get(&self, space: SpaceId, id: RunId) -> Result<Option<Run>, CallError> {
@@ -158,16 +163,24 @@ impl RunJournal {
 
     /// How many there are of each lane, in all spaces.
     pub async fn counts(&self) -> Result<Vec<RunCounts>, CallError> {
-        let counts = |row: &crate::row::Row| {
-            Ok(RunCounts {
-                space: row.id(0)?,
-                lane: row.text(1)?,
-                queued: row.number(2)?,
-                running: row.number(3)?,
-                waiting: row.number(4)?,
-                dead_letters: row.number(5)?,
-            })
+        let mut counts: BTreeMap<(SpaceId, String), RunCounts> = BTreeMap::new();
+        let mut of = |space: SpaceId, lane: String, add: &dyn Fn(&mut RunCounts)| {
+            let key = (space, lane.clone());
+            add(counts.entry(key).or_insert_with(|| RunCounts::none(space, lane)));
         };
-        self.db().rows(COUNTS, args![]).await?.iter().map(counts).collect()
+        for row in self.db().rows(LIVE, args![]).await? {
+            let (status, count) = (row.word::<RunStatus>(2)?, row.number(3)?);
+            of(row.id(0)?, row.text(1)?, &|counts| match status {
+                RunStatus::Queued | RunStatus::Scheduled => counts.queued += count,
+                RunStatus::Running => counts.running += count,
+                RunStatus::Waiting => counts.waiting += count,
+                RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
+            });
+        }
+        for row in self.db().rows(DEAD, args![]).await? {
+            let count = row.number(2)?;
+            of(row.id(0)?, row.text(1)?, &|counts| counts.dead_letters += count);
+        }
+        Ok(counts.into_values().collect())
     }
 }

@@ -27,18 +27,18 @@ const WORDS = words(
     what: 'What', everything: 'Everything', who: 'By', anyone: 'Anyone', me: 'Me', when: 'When', any: 'Any time', day: 'Last 24 hours', week: 'Last 7 days',
     month: 'Last 30 days', where: 'Where', here: 'This space', server: 'The server', emptyTitle: 'Nothing was changed',
     empty: 'No change fits what you chose.', tool: 'Tools', agent: 'Agents', provider: 'Providers', secret: 'Secrets', ownSecret: 'Your own secrets',
-    space: 'Spaces', member: 'Members', user: 'Users', token: 'Tokens', alert: 'Alerts',
+    space: 'Spaces', member: 'Members', user: 'Users', token: 'Tokens', alert: 'Alerts', task: 'Tasks', approval: 'Approvals',
   },
   {
     about: '每次配置变更、操作者及时间。密钥的值从不记录。',
     what: '对象', everything: '全部', who: '操作者', anyone: '任何人', me: '我', when: '时间', any: '不限', day: '最近 24 小时', week: '最近 7 天',
     month: '最近 30 天', where: '范围', here: '此空间', server: '服务器', emptyTitle: '没有变更',
     empty: '没有符合所选条件的变更。', tool: '工具', agent: '智能体', provider: '模型服务', secret: '密钥', ownSecret: '我的密钥',
-    space: '空间', member: '成员', user: '用户', token: '令牌', alert: '告警',
+    space: '空间', member: '成员', user: '用户', token: '令牌', alert: '告警', task: '任务', approval: '审批',
   },
 );
 
-const OF_SPACE: readonly What[] = ['tool', 'agent', 'provider', 'secret', 'ownSecret', 'alert', 'member', 'token', 'space'];
+const OF_SPACE: readonly What[] = ['tool', 'agent', 'provider', 'secret', 'ownSecret', 'alert', 'task', 'approval', 'member', 'token', 'space'];
 const OF_SERVER: readonly What[] = ['user', 'space'];
 const DAY = 24 * 60 * 60 * 1000;
 const LENGTH: Record<Period, number | undefined> = { any: undefined, day: DAY, week: 7 * DAY, month: 30 * DAY };

@@ -1,0 +1,72 @@
+//! `haft approvals [show|approve|deny]`
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use haft_core::json;
+use serde_json::{Map, Value};
+
+use super::text;
+use crate::cli::{ApprovalsArgs, ApprovalsCommand};
+use crate::config::Config;
+use crate::door::Door;
+use crate::show;
+
+pub(crate) async fn run(args: ApprovalsArgs, config: Config) -> anyhow::Result<ExitCode> {
+    super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
+    let door = Door::to_server(&args.server, &config)?;
+    let json = args.server.json;
+    match args.command {
+        None => super::list(&door, "/api/approvals?limit=200", json, row).await,
+        Some(ApprovalsCommand::Show { id }) => {
+            let answer = door.get(&path_of(&id)).await?;
+            if let Some(code) = super::failed(&answer, json) {
+                return Ok(code);
+            }
+            show::line_out(if json { answer.data.to_string() } else { show::json(&answer.data) });
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(ApprovalsCommand::Approve { id, args, note }) => {
+            let arguments = args.map(|text| json::parse(text.as_bytes())).transpose();
+            let arguments = arguments.context("--args is not JSON")?;
+            decide(&door, &id, "approve", arguments, note, json).await
+        }
+        Some(ApprovalsCommand::Deny { id, note }) => decide(&door, &id, "deny", None, note, json).await,
+    }
+}
+
+fn path_of(id: &str) -> String {
+    format!("/api/approvals/{}", super::encoded(id))
+}
+
+fn row(approval: &Value) -> [String; 5] {
+    let because = match text(approval, "because") {
+        "" => String::new(),
+        rule => format!("because {rule}"),
+    };
+    [
+        text(approval, "toolName").to_owned(),
+        show::line(&approval["arguments"].to_string(), 80),
+        because,
+        format!("until {}", super::moment(approval, "expiresAt")),
+        text(approval, "id").to_owned(),
+    ]
+}
+
+async fn decide(
+    door: &Door,
+    id: &str,
+    decision: &str,
+    arguments: Option<Value>,
+    note: Option<String>,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let given = [("arguments", arguments), ("note", note.map(Value::from))];
+    let mut body = Map::from_iter([("decision".to_owned(), decision.into())]);
+    body.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let answer = door.post(&path_of(id), &Value::Object(body)).await?;
+    Ok(super::done(&answer, json, |task| match decision {
+        "approve" => format!("{} goes ahead; see it with haft tasks watch {id}", text(task, "toolName")),
+        _ => format!("{} does not go ahead", text(task, "toolName")),
+    }))
+}
