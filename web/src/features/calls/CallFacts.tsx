@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import type { Schemas } from '@/api/client';
+import { short, useAgentName, usePersonName } from '@/api/names';
 import { CopyButton } from '@/components/CopyButton';
 import { Badge } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
@@ -10,7 +11,6 @@ import { useSources } from '@/i18n/kinds';
 import { useWords, words } from '@/i18n/language';
 
 import css from './CallPanel.module.css';
-import { short, useAgentName, usePersonName } from './names';
 
 const WORDS = words(
   {

@@ -1,14 +1,15 @@
 // The list itself: only what can be seen is drawn, and more is fetched on the way down.
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type MouseEvent, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type MouseEvent, type RefObject, useEffect, useMemo, useRef } from 'react';
 
+import { useAgentName, usePersonName } from '@/api/names';
+import { useTop } from '@/components/useTop';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import css from './CallList.module.css';
 import { CallRow, pressedCall, rowId } from './CallRow';
 import type { Row } from './filters';
-import { useAgentName, usePersonName } from './names';
 
 const WORDS = words(
   { calls: 'Calls', time: 'Time', status: 'Status', tool: 'Tool', duration: 'Duration', who: 'By', source: 'Source' },
@@ -106,19 +107,6 @@ export function CallList({ rows, base, onOpen, openId, currentId, place, onNearE
       </div>
     </div>
   );
-}
-
-/** How far down the page the rows begin; what is above them comes and goes. */
-function useTop(place: RefObject<HTMLDivElement | null>): number {
-  const [top, setTop] = useState(0);
-  useLayoutEffect(() => {
-    const watch = new ResizeObserver(() => {
-      if (place.current !== null) setTop(Math.round(place.current.getBoundingClientRect().top + window.scrollY));
-    });
-    watch.observe(document.body);
-    return () => watch.disconnect();
-  }, [place]);
-  return top;
 }
 
 /** The longest, up to a power of two: seldom another number, so that rows need not be drawn again for it. */

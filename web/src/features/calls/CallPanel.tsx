@@ -7,6 +7,7 @@ import { IconButton } from '@/components/Button';
 import { Dialog } from '@/components/Dialog';
 import { Badge, Hint, WarningNote } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
+import { Value } from '@/components/Value';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
 import { useWords, words } from '@/i18n/language';
@@ -15,7 +16,6 @@ import { CallFacts } from './CallFacts';
 import css from './CallPanel.module.css';
 import { CallActions } from './CallActions';
 import { StatusMark } from './StatusMark';
-import { Value } from './Value';
 
 const WORDS = words(
   {

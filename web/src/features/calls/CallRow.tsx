@@ -2,13 +2,13 @@
 import { Bot, RotateCcw, UserRound, Zap } from 'lucide-react';
 import { memo, type MouseEvent } from 'react';
 
+import { type NameOf, short } from '@/api/names';
 import type { Format } from '@/i18n/format';
 import { useSources } from '@/i18n/kinds';
 import { useWords, words } from '@/i18n/language';
 
 import css from './CallList.module.css';
 import type { Row } from './filters';
-import { type NameOf, short } from './names';
 import { StatusMark } from './StatusMark';
 
 const WORDS = words(

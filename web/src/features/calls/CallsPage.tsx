@@ -8,6 +8,7 @@ import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Empty } from '@/components/Note';
 import { Card, Loading, LoadFailed, Page } from '@/components/Page';
+import { useRowKeys } from '@/components/rowKeys';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
@@ -17,7 +18,6 @@ import css from './CallsPage.module.css';
 import { FilterBar } from './FilterBar';
 import { type Filters, NO_FILTERS, onlyFilters } from './filters';
 import { LogEnd } from './LogEnd';
-import { useRowKeys } from './rowKeys';
 import { type Following, useLog } from './useLog';
 import { useReleaseAtTop } from './useReleaseAtTop';
 

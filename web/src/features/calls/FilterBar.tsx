@@ -4,16 +4,16 @@ import { SlidersHorizontal, X } from 'lucide-react';
 import { memo, useEffect, useRef, useState } from 'react';
 import { Button as AriaButton } from 'react-aria-components';
 
+import { agentNames, useAgentName } from '@/api/names';
 import { Button } from '@/components/Button';
 import { SearchField, Select } from '@/components/Field';
+import { ToolFilter } from '@/components/ToolFilter';
 import { useKinds, useSources } from '@/i18n/kinds';
 import { useWords, words } from '@/i18n/language';
 
 import css from './FilterBar.module.css';
 import { type Filters, known, KINDS, NO_FILTERS, SOURCES, STATUSES } from './filters';
-import { agentNames, useAgentName } from './names';
 import { TimeRange, useRangeText } from './TimeRange';
-import { ToolPicker } from './ToolPicker';
 import { useStatusWords } from './words';
 
 const WORDS = words(
@@ -57,7 +57,7 @@ export const FilterBar = memo(function FilterBar({ filters, onChange }: FilterBa
         </span>
       </div>
       <div className={`${css.choices} ${isOpen ? css.isOpen : ''}`}>
-        <ToolPicker value={filters.tool} onChange={(tool) => onChange({ tool })} />
+        <ToolFilter value={filters.tool} onChange={(tool) => onChange({ tool })} />
         <Select
           label={t.status} isLabelHidden value={known(filters.status, STATUSES) ?? ANY} onChange={set('status')}
           options={anyOf(t.anyStatus, STATUSES.map((value) => ({ value, label: statuses[value] })))}

@@ -9,6 +9,7 @@ import { CodeEditor, pretty } from '@/components/Code';
 import { DialogFooter } from '@/components/Dialog';
 import { ErrorNote, Hint, WarningNote } from '@/components/Note';
 import { Loading } from '@/components/Page';
+import { Value } from '@/components/Value';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
 import { useWords, words } from '@/i18n/language';
@@ -16,7 +17,6 @@ import { useWords, words } from '@/i18n/language';
 import { CallLink } from './CallFacts';
 import css from './CallPanel.module.css';
 import { StatusMark } from './StatusMark';
-import { Value } from './Value';
 
 const WORDS = words(
   {

@@ -1,10 +1,10 @@
-// Who made a call: names of agents and of people instead of their ids.
+// Who made a call, or asks for one: names of agents and of people instead of their ids.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 
-import { api, ask } from '@/api/client';
-import { useMe } from '@/api/me';
-import { everyPage } from '@/api/pages';
+import { api, ask } from './client';
+import { useMe } from './me';
+import { everyPage } from './pages';
 
 export const agentNames = queryOptions({
   queryKey: ['agents', 'names'],

@@ -1,7 +1,9 @@
 // What was given or came back: as a tree where it has parts, as text where it has none.
-import { CodeBlock } from '@/components/Code';
-import { JsonTree } from '@/components/JsonTree';
+
 import { useWords, words } from '@/i18n/language';
+
+import { CodeBlock } from './Code';
+import { JsonTree } from './JsonTree';
 
 const WORDS = words({ nothing: 'Nothing' }, { nothing: '无' });
 

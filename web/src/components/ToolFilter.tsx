@@ -5,20 +5,20 @@ import { useDeferredValue, useState } from 'react';
 import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from 'react-aria-components';
 
 import { api, ask } from '@/api/client';
-import field from '@/components/Field.module.css';
-import { usePageStaysOpen } from '@/components/usePageStaysOpen';
 import { useWords, words } from '@/i18n/language';
 
-import css from './FilterBar.module.css';
+import field from './Field.module.css';
+import { usePageStaysOpen } from './usePageStaysOpen';
+import css from './ToolFilter.module.css';
 
 const WORDS = words(
-  { tool: 'Tool', any: 'Any tool', none: 'No tool has such a name. Enter looks for its calls all the same.' },
-  { tool: '工具', any: '全部工具', none: '没有这个名称的工具。按回车仍可查找它的调用。' },
+  { tool: 'Tool', any: 'Any tool', none: 'No tool has such a name. Enter looks for it all the same.' },
+  { tool: '工具', any: '全部工具', none: '没有这个名称的工具。按回车仍可按此名称查找。' },
 );
 
 const MOST = 50;
 
-export function ToolPicker({ value, onChange }: { value: string | undefined; onChange: (tool: string | undefined) => void }) {
+export function ToolFilter({ value, onChange }: { value: string | undefined; onChange: (tool: string | undefined) => void }) {
   const t = useWords(WORDS);
   const onOpenChange = usePageStaysOpen();
   const [typed, setTyped] = useState<string>();
