@@ -62,7 +62,7 @@ test('what is empty or not JSON yet is not finished', () => {
 
 const toolConfig: Record<string, unknown> = { maxResults: 10, $fixed: { provider: 'brave' } };
 const stored: Schemas['Binding'] = {
-  toolId: 'web_search', pinnedVersion: 2, policy: 'ask', sortOrder: 4, isEnabled: false,
+  toolId: 'web_search', pinnedVersion: 2, policy: 'ask', askWhen: 'count > 3', sortOrder: 4, isEnabled: false,
   toolConfig: toolConfig as Schemas['Binding']['toolConfig'],
   overrides: { timeout: 5000, async: null },
 };
@@ -71,7 +71,7 @@ test('a binding comes from the API and goes back as it was', () => {
   const bound = fromApi(stored, 'web_search');
   expect(bound.given).toEqual({ maxResults: { mode: 'default', value: 10 }, provider: { mode: 'fixed', value: 'brave' } });
   expect(toApi([newBound('a', 'a'), bound])[1]).toEqual({
-    toolId: 'web_search', pinnedVersion: 2, policy: 'ask', sortOrder: 1, isEnabled: false,
+    toolId: 'web_search', pinnedVersion: 2, policy: 'ask', askWhen: 'count > 3', sortOrder: 1, isEnabled: false,
     toolConfig: { maxResults: 10, $fixed: { provider: 'brave' } }, overrides: { timeout: 5000 },
   });
   expect(toApi([newBound('a', 'a')])[0]?.toolConfig).toEqual({});

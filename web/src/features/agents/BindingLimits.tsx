@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 
 import type { Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
-import { NumberField, Select } from '@/components/Field';
+import { NumberField, Select, TextField } from '@/components/Field';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
@@ -17,6 +17,7 @@ const WORDS = words(
     version: 'Version', live: 'The live one', liveText: 'Follows the tool.', pinned: (version: number) => `Version ${version}`,
     held: 'waits for approval', policy: 'Policy', policyText: 'May be stricter than the tool’s, never looser.',
     as: (own: string) => `As the tool says (${own})`, allow: 'Allow', ask: 'Ask first', block: 'Block',
+    askWhen: 'Ask only when', askWhenText: 'Compares arguments: amount > 100. Every call asks when empty.',
     how: 'Runs', wait: 'The agent waits', background: 'In the background', timeout: 'Timeout, ms', retries: 'Retries',
     cache: 'Cache, seconds', byEffect: 'by effect', yes: 'in the background', no: 'the agent waits',
   },
@@ -24,6 +25,7 @@ const WORDS = words(
     version: '版本', live: '当前版本', liveText: '跟随工具更新。', pinned: (version: number) => `版本 ${version}`,
     held: '等待批准', policy: '策略', policyText: '可以比工具更严格，不能更宽松。',
     as: (own: string) => `与工具一致（${own}）`, allow: '允许', ask: '先询问', block: '禁止',
+    askWhen: '仅在此条件下询问', askWhenText: '比较参数，如 amount > 100。留空则每次都询问。',
     how: '运行方式', wait: '智能体等待', background: '后台运行', timeout: '超时（毫秒）', retries: '重试次数',
     cache: '缓存（秒）', byEffect: '视作用而定', yes: '后台运行', no: '智能体等待',
   },
@@ -64,6 +66,12 @@ export function BindingLimits({ bound, tool, replace, faults }: BindingLimitsPro
         ]}
         onChange={(policy) => replace({ ...bound, policy: policy === 'own' ? null : policy })}
       />
+      {bound.policy === 'ask' && (
+        <TextField
+          label={t.askWhen} description={t.askWhenText} isMono placeholder="amount > 100" value={bound.askWhen} isDisabled={isDisabled}
+          onChange={(askWhen) => replace({ ...bound, askWhen })} error={faults['askWhen']}
+        />
+      )}
       <Select
         label={t.how} value={overrides.async == null ? 'own' : String(overrides.async)} isDisabled={isDisabled} error={faults['overrides.async']}
         options={[

@@ -25,6 +25,8 @@ export interface Bound {
   pinnedVersion: number | null;
   /** null: as the tool says. */
   policy: Policy | null;
+  /** Of policy `ask`: only when this holds for the arguments. */
+  askWhen: string;
   given: Readonly<Record<string, Given>>;
   overrides: Overrides;
 }
@@ -34,7 +36,7 @@ export type BoundList = readonly Bound[];
 const FIXED = '$fixed';
 
 export function newBound(toolId: string, name: string | null): Bound {
-  return { toolId, name, isEnabled: true, pinnedVersion: null, policy: null, given: {}, overrides: {} };
+  return { toolId, name, isEnabled: true, pinnedVersion: null, policy: null, askWhen: '', given: {}, overrides: {} };
 }
 
 /** Adds tools at the end; those that are there stay where they are. */
@@ -123,7 +125,9 @@ export function fromApi(binding: Schemas['Binding'], name: string | null): Bound
     name,
     isEnabled: binding.isEnabled,
     pinnedVersion: binding.pinnedVersion ?? null,
-    policy: binding.policy ?? null,
+    // A condition alone asks too.
+    policy: binding.policy ?? (binding.askWhen == null ? null : 'ask'),
+    askWhen: binding.askWhen ?? '',
     // A fixed value holds over a default of the same argument.
     given: Object.fromEntries([...as('default', defaults), ...(isObject ? as('fixed', fixed) : [])]),
     overrides: said(binding.overrides),
@@ -138,6 +142,7 @@ export function toApi(list: BoundList): Schemas['NewBinding'][] {
     isEnabled: bound.isEnabled,
     pinnedVersion: bound.pinnedVersion,
     policy: bound.policy,
+    askWhen: bound.policy === 'ask' && bound.askWhen.trim() !== '' ? bound.askWhen.trim() : null,
     toolConfig: configOf(bound) as Schemas['Binding']['toolConfig'],
     overrides: said(bound.overrides),
   }));

@@ -22,6 +22,7 @@ const WORDS = words(
     effect: 'Effect', byMethod: 'By the method', byMethodHint: 'GET and HEAD read, PUT and DELETE may be repeated, the rest writes.',
     read: 'Reads only', idempotent: 'Changes, may be repeated', write: 'Changes something each time',
     policy: 'When an agent calls it', asDefault: 'Go ahead (default)', allow: 'Go ahead', ask: 'Ask a person first', block: 'Never',
+    askWhen: 'Ask only when', askWhenHint: 'Compares arguments: amount > 100 and currency != "EUR". Every call asks when empty.',
   },
   {
     time: '时间与重试', timeout: '超时（秒）', timeoutHint: '大多数接口 10–60 秒合适。单次尝试；留空为 30。',
@@ -36,6 +37,7 @@ const WORDS = words(
     effect: '影响', byMethod: '由方法决定', byMethodHint: 'GET、HEAD 为只读，PUT、DELETE 可重复，其余为写入。',
     read: '只读', idempotent: '会改动，可重复', write: '每次都会改动',
     policy: '智能体调用时', asDefault: '直接执行（默认）', allow: '直接执行', ask: '先请人确认', block: '禁止',
+    askWhen: '仅在此条件下询问', askWhenHint: '比较参数，如 amount > 100 and currency != "EUR"。留空则每次都询问。',
   },
 );
 
@@ -91,6 +93,12 @@ export function LimitsTab({ limits, violations, change }: LimitsTabProps) {
           <Select label={t.effect} value={limits.effect || 'auto'} options={effects} onChange={(effect) => change('limits', { effect: chosen(effect) })} error={messageAt(violations, 'effect')} />
           <Select label={t.policy} value={limits.policy || 'auto'} options={policies} onChange={(policy) => change('limits', { policy: chosen(policy) })} error={messageAt(violations, 'policy')} />
         </div>
+        {limits.policy === 'ask' && (
+          <TextField
+            label={t.askWhen} description={t.askWhenHint} isMono placeholder="amount > 100" value={limits.askWhen}
+            onChange={(askWhen) => change('limits', { askWhen })} error={messageAt(violations, 'askWhen')}
+          />
+        )}
       </fieldset>
     </div>
   );

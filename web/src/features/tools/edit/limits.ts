@@ -16,6 +16,8 @@ export interface LimitsDraft {
   maxConcurrency: number | undefined;
   effect: string;
   policy: string;
+  /** Of policy `ask`: only when this holds. */
+  askWhen: string;
 }
 
 const NUMBERS = ['totalTimeout', 'retryCount', 'retryDelay', 'cacheTtl', 'maxConcurrency'] as const;
@@ -24,6 +26,7 @@ const WORDS = ['effect', 'policy'] as const;
 export function readLimits(definition: Definition): LimitsDraft {
   const security = fieldsOf(configOf(definition)['security']);
   const rate = fieldsOf(definition['rateLimit']);
+  const askWhen = textOf(definition['askWhen']);
   return {
     allowedDomains: listOf(security['allowedDomains']).map(textOf).join('\n'),
     timeout: numberOf(definition['timeout']) ?? numberOf(security['timeout']),
@@ -35,7 +38,9 @@ export function readLimits(definition: Definition): LimitsDraft {
     burst: numberOf(rate['burst']),
     maxConcurrency: numberOf(definition['maxConcurrency']),
     effect: textOf(definition['effect']),
-    policy: textOf(definition['policy']),
+    // A condition alone asks too.
+    policy: textOf(definition['policy']) || (askWhen === '' ? '' : 'ask'),
+    askWhen,
   };
 }
 
@@ -45,6 +50,8 @@ export function writeLimits(definition: Definition, limits: LimitsDraft): Defini
   let next: Fields = definition;
   for (const name of NUMBERS) if (limits[name] !== before[name]) next = withField(next, name, limits[name]);
   for (const name of WORDS) if (limits[name] !== before[name]) next = withField(next, name, limits[name] === '' ? undefined : limits[name]);
+  const askWhen = limits.policy === 'ask' ? limits.askWhen.trim() : '';
+  if (askWhen !== before.askWhen) next = withField(next, 'askWhen', askWhen === '' ? undefined : askWhen);
   if (limits.perMinute !== before.perMinute || limits.burst !== before.burst) {
     const rate = withField({ perMinute: limits.perMinute }, 'burst', limits.burst);
     next = withField(next, 'rateLimit', limits.perMinute === undefined ? undefined : rate);

@@ -19,7 +19,7 @@ export function placeOf(path: string, definition: Definition): TabName | 'form' 
 
 const TOP: Record<string, TabName | 'form'> = {
   name: 'form', title: 'form', description: 'form', category: 'form', timeout: 'limits', totalTimeout: 'limits', retryCount: 'limits',
-  retryDelay: 'limits', cacheTtl: 'limits', rateLimit: 'limits', maxConcurrency: 'limits', effect: 'limits', policy: 'limits',
+  retryDelay: 'limits', cacheTtl: 'limits', rateLimit: 'limits', maxConcurrency: 'limits', effect: 'limits', policy: 'limits', askWhen: 'limits',
 };
 const CONFIG: Record<string, TabName | 'form'> = {
   url: 'form', baseUrl: 'form', method: 'form', query: 'params', headers: 'headers', body: 'body', bodyType: 'body',
