@@ -50,6 +50,9 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   tool: ['agents'],
   // Forms name the secrets of the space together with one's own.
   ownSecret: ['secrets'],
+  // What is decided goes on, and what is cancelled is asked about no more.
+  approval: ['tasks'],
+  task: ['approvals'],
   // One's role may have changed, or the name of the space.
   member: ['me'],
   space: ['me'],

@@ -1,9 +1,12 @@
 // The frame of every page: where one can go, in which space one is, and who one is.
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
-import { Activity, Bot, ChevronsUpDown, Hammer, Languages, LayoutDashboard, LogOut, Moon, Settings, Sun, SunMoon } from 'lucide-react';
+import {
+  Activity, Bot, ChevronsUpDown, Hammer, Languages, LayoutDashboard, ListTodo, LogOut, Moon, Settings, Sun, SunMoon, UserRoundCheck,
+} from 'lucide-react';
 import { type ReactNode, Suspense } from 'react';
 
+import { approvalsQuery } from '@/api/approvals';
 import { chooseSpace } from '@/api/client';
 import { useStreamState } from '@/api/live';
 import { useMe } from '@/api/me';
@@ -19,16 +22,20 @@ import { chooseTheme, type Theme, useTheme } from './theme';
 
 const WORDS = words(
   {
-    overview: 'Overview', tools: 'Tools', calls: 'Calls', agents: 'Agents', settings: 'Settings', pages: 'Pages',
+    overview: 'Overview', tools: 'Tools', calls: 'Calls', tasks: 'Tasks', approvals: 'Approvals', agents: 'Agents', settings: 'Settings', pages: 'Pages',
+    waiting: (label: string, count: string) => `${label}: ${count} waiting`,
     space: 'Space', personal: 'Personal', signOut: 'Sign out', language: '中文', theme: 'Theme', system: 'System',
     light: 'Light', dark: 'Dark', skip: 'Skip to content', lost: 'Connection lost. Trying again…',
   },
   {
-    overview: '概览', tools: '工具', calls: '调用', agents: '智能体', settings: '设置', pages: '页面',
+    overview: '概览', tools: '工具', calls: '调用', tasks: '任务', approvals: '审批', agents: '智能体', settings: '设置', pages: '页面',
+    waiting: (label: string, count: string) => `${label}：${count} 项待处理`,
     space: '空间', personal: '个人', signOut: '退出登录', language: 'English', theme: '主题', system: '跟随系统',
     light: '浅色', dark: '深色', skip: '跳到内容', lost: '连接已断开，正在重试…',
   },
 );
+
+const APPROVALS = '/approvals';
 
 export function Shell() {
   return <Live><Frame /></Live>;
@@ -37,10 +44,13 @@ export function Shell() {
 function Frame() {
   const t = useWords(WORDS);
   const state = useStreamState();
+  const waiting = useWaiting();
   const pages: [string, string, ReactNode][] = [
     ['/', t.overview, <LayoutDashboard key="i" aria-hidden />],
     ['/tools', t.tools, <Hammer key="i" aria-hidden />],
     ['/calls', t.calls, <Activity key="i" aria-hidden />],
+    ['/tasks', t.tasks, <ListTodo key="i" aria-hidden />],
+    [APPROVALS, t.approvals, <UserRoundCheck key="i" aria-hidden />],
     ['/agents', t.agents, <Bot key="i" aria-hidden />],
     ['/settings', t.settings, <Settings key="i" aria-hidden />],
   ];
@@ -52,8 +62,12 @@ function Frame() {
         <SpaceSwitch />
         <nav aria-label={t.pages} className={css.nav}>
           {pages.map(([to, label, icon]) => (
-            <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={css.link ?? ''}>
+            <Link
+              key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={css.link ?? ''}
+              {...(to === APPROVALS && waiting !== '' ? { 'aria-label': t.waiting(label, waiting) } : {})}
+            >
               {icon}<span>{label}</span>
+              {to === APPROVALS && waiting !== '' && <span className={css.count} aria-hidden>{waiting}</span>}
             </Link>
           ))}
         </nav>
@@ -65,6 +79,13 @@ function Frame() {
       </main>
     </div>
   );
+}
+
+/** How many calls wait for a person; nothing where none does. */
+function useWaiting(): string {
+  const { data } = useQuery(approvalsQuery);
+  if (data === undefined || data.items.length === 0) return '';
+  return `${data.items.length}${data.nextCursor === null ? '' : '+'}`;
 }
 
 function SpaceSwitch() {

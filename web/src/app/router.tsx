@@ -90,6 +90,24 @@ const calls = createRoute({
   component: lazyRouteComponent(() => import('@/features/calls/CallsPage'), 'CallsPage'),
 });
 
+const tasks = createRoute({
+  getParentRoute: () => inside,
+  path: '/tasks',
+  validateSearch: (search) => ({
+    view: text(search['view']),
+    tool: text(search['tool']),
+    /** The task that is open. */
+    task: text(search['task']),
+  }),
+  component: lazyRouteComponent(() => import('@/features/tasks/TasksPage'), 'TasksPage'),
+});
+
+const approvals = createRoute({
+  getParentRoute: () => inside,
+  path: '/approvals',
+  component: lazyRouteComponent(() => import('@/features/approvals/ApprovalsPage'), 'ApprovalsPage'),
+});
+
 const agents = createRoute({
   getParentRoute: () => inside,
   path: '/agents',
@@ -112,7 +130,7 @@ const settings = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    inside.addChildren([overview, newTool, importTools, tool, tools, calls, agents, agent, settings]),
+    inside.addChildren([overview, newTool, importTools, tool, tools, calls, tasks, approvals, agents, agent, settings]),
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

@@ -53,12 +53,14 @@ export interface ConfirmProps {
   children: ReactNode;
   /** The verb: "Delete tool". */
   verb: string;
+  /** What the other button says, where "Cancel" could be taken for the act itself. */
+  keep?: string;
   isOpen: boolean;
   onClose: () => void;
   onConfirm: () => Promise<unknown>;
 }
 
-export function Confirm({ title, children, verb, isOpen, onClose, onConfirm }: ConfirmProps) {
+export function Confirm({ title, children, verb, keep, isOpen, onClose, onConfirm }: ConfirmProps) {
   const t = useWords(WORDS);
   const [error, setError] = useState<unknown>();
   const [isPending, setIsPending] = useState(false);
@@ -84,7 +86,7 @@ export function Confirm({ title, children, verb, isOpen, onClose, onConfirm }: C
       <div>{children}</div>
       {error !== undefined && <ErrorNote>{wordsOf(error)}</ErrorNote>}
       <footer className={css.footer}>
-        <Button onPress={close}>{t.cancel}</Button>
+        <Button onPress={close}>{keep ?? t.cancel}</Button>
         <Button look="danger" isPending={isPending} onPress={() => void confirm()}>{verb}</Button>
       </footer>
     </Dialog>

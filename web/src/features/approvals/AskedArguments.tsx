@@ -1,0 +1,66 @@
+// What the tool would be called with: drawn as its form, to be read, and to be changed once one says so.
+import type { UseQueryResult } from '@tanstack/react-query';
+import { Pencil, Undo2 } from 'lucide-react';
+
+import type { Approval } from '@/api/approvals';
+import { type Schemas, type Violation, wordsOf } from '@/api/client';
+import { Button } from '@/components/Button';
+import { Hint } from '@/components/Note';
+import { Loading } from '@/components/Page';
+import { asSchema, isJsonObject, type JsonObject, type JsonValue } from '@/components/schema-form/schema';
+import { SchemaForm } from '@/components/schema-form/SchemaForm';
+import { Value } from '@/components/Value';
+import { useWords, words } from '@/i18n/language';
+
+import css from './ApprovalCard.module.css';
+
+const WORDS = words(
+  { args: 'Arguments', edit: 'Edit', undo: 'Undo changes' },
+  { args: '参数', edit: '编辑', undo: '撤销修改' },
+);
+
+interface Props {
+  approval: Approval;
+  tool: UseQueryResult<Schemas['Tool']>;
+  /** As they were changed; undefined while they are only read. */
+  edited: JsonObject | undefined;
+  onEdit: (value: JsonObject | undefined) => void;
+  onBroken: (isBroken: boolean) => void;
+  mayEdit: boolean;
+  errors: readonly Violation[];
+  idPrefix: string;
+}
+
+export function AskedArguments({ approval, tool, edited, onEdit, onBroken, mayEdit, errors, idPrefix }: Props) {
+  const t = useWords(WORDS);
+  const asked = approval.arguments as JsonValue;
+  const given = isJsonObject(asked) ? asked : undefined;
+  const isOpen = edited !== undefined;
+  const isDrawn = tool.data !== undefined && given !== undefined;
+  return (
+    <section aria-label={t.args} className={`${css.arguments} ${isOpen ? '' : css.still}`}>
+      <header className={css.argumentsHead}>
+        <h3>{t.args}</h3>
+        {mayEdit && isDrawn && (
+          <Button small look="quiet" icon={isOpen ? <Undo2 aria-hidden /> : <Pencil aria-hidden />} onPress={() => onEdit(isOpen ? undefined : given)}>
+            {isOpen ? t.undo : t.edit}
+          </Button>
+        )}
+      </header>
+      {tool.isLoading && <Loading />}
+      {isDrawn && (
+        <SchemaForm
+          // What was typed and not taken over is gone with the changes.
+          key={isOpen ? 'edited' : 'asked'} schema={asSchema(tool.data.inputSchema)} value={edited ?? given} onChange={onEdit} errors={errors}
+          isDisabled={!isOpen} idPrefix={`${idPrefix}-argument`} onBroken={onBroken}
+        />
+      )}
+      {!isDrawn && !tool.isLoading && (
+        <>
+          {tool.error !== null && <Hint>{wordsOf(tool.error)}</Hint>}
+          <Value value={asked} label={t.args} />
+        </>
+      )}
+    </section>
+  );
+}

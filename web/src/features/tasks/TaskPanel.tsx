@@ -1,0 +1,116 @@
+// Everything known about one task, beside the list.
+import { useQuery } from '@tanstack/react-query';
+import { ChevronDown, ChevronUp } from 'lucide-react';
+
+import { api, ask } from '@/api/client';
+import { IconButton } from '@/components/Button';
+import { Dialog } from '@/components/Dialog';
+import { Badge, WarningNote } from '@/components/Note';
+import { Loading, LoadFailed } from '@/components/Page';
+import { useNow } from '@/components/useNow';
+import { Value } from '@/components/Value';
+import { useFormat } from '@/i18n/format';
+import { useKinds } from '@/i18n/kinds';
+import { useWords, words } from '@/i18n/language';
+
+import { Progress } from './Progress';
+import { useStanding } from './standing';
+import { TaskActions } from './TaskActions';
+import { TaskFacts } from './TaskFacts';
+import { TaskMark } from './TaskMark';
+import css from './TaskPanel.module.css';
+import { durationOf, failureOf, howFar, isEnded, type Task } from './tasks';
+
+const WORDS = words(
+  {
+    task: 'Task', newer: 'Newer task (k)', older: 'Older task (j)', args: 'Arguments', result: 'Result', details: 'Details of the error', facts: 'About this task',
+    dead: 'Dead letter', unknown: 'It was sent, and nobody knows whether it took effect. Look where it would have, then say so, or try it again.',
+  },
+  {
+    task: '任务', newer: '较新的任务 (k)', older: '较早的任务 (j)', args: '参数', result: '结果', details: '错误详情', facts: '关于此任务',
+    dead: '死信', unknown: '请求已发出，但不知道是否生效。请先核实，再确认结果或重试。',
+  },
+);
+
+const BUSY_PAUSE = 1000;
+/** Somebody else may try it again. */
+const IDLE_PAUSE = 10_000;
+
+export interface TaskPanelProps {
+  id: string | undefined;
+  onClose: () => void;
+  onMove: (by: number) => void;
+}
+
+export function TaskPanel({ id, onClose, onMove }: TaskPanelProps) {
+  const t = useWords(WORDS);
+  const task = useQuery({
+    queryKey: ['tasks', 'one', id],
+    queryFn: () => ask(api.GET('/api/tasks/{id}', { params: { path: { id: id ?? '' } } })),
+    enabled: id !== undefined,
+    staleTime: 0,
+    refetchInterval: ({ state: { data } }) => (data !== undefined && isEnded(data) ? IDLE_PAUSE : BUSY_PAUSE),
+  });
+  return (
+    <Dialog side title={task.data?.toolName ?? t.task} isOpen={id !== undefined} onClose={onClose}>
+      {task.isPending && task.error === null && <Loading />}
+      {task.error !== null && <LoadFailed error={task.error} again={() => void task.refetch()} />}
+      {task.data !== undefined && <Content key={task.data.id} task={task.data} onMove={onMove} />}
+    </Dialog>
+  );
+}
+
+function Content({ task, onMove }: { task: Task; onMove: (by: number) => void }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const now = useNow(BUSY_PAUSE);
+  const standing = useStanding()(task, format, now);
+  const duration = durationOf(task, now);
+  const { fraction } = howFar(task);
+  const failure = failureOf(task);
+  return (
+    <>
+      <div className={css.summary}>
+        <span role="status"><TaskMark status={task.status} /></span>
+        {duration !== undefined && <strong>{format.duration(duration)}</strong>}
+        {task.deadLetter && <Badge tone="bad">{t.dead}</Badge>}
+        <time dateTime={task.createdAt} className="quiet">{format.time(task.createdAt)}</time>
+        <span className={css.moves}>
+          <IconButton label={t.newer} onPress={() => onMove(-1)}><ChevronUp aria-hidden /></IconButton>
+          <IconButton label={t.older} onPress={() => onMove(1)}><ChevronDown aria-hidden /></IconButton>
+        </span>
+      </div>
+      {!isEnded(task) && fraction !== undefined && <Progress fraction={fraction} />}
+      {!isEnded(task) && standing !== undefined && <p className={css.standing}>{standing}</p>}
+      {task.status === 'unknown' && <WarningNote>{t.unknown}</WarningNote>}
+      {failure !== undefined && <Failure error={failure} />}
+      <TaskActions task={task} />
+      <section className={css.part}>
+        <h3>{t.args}</h3>
+        <Value value={task.arguments} label={t.args} />
+      </section>
+      {task.result?.success === true && (
+        <section className={css.part}>
+          <h3>{t.result}</h3>
+          <Value value={task.result.data} label={t.result} />
+        </section>
+      )}
+      <section className={css.part}>
+        <h3>{t.facts}</h3>
+        <TaskFacts task={task} />
+      </section>
+    </>
+  );
+}
+
+function Failure({ error }: { error: NonNullable<ReturnType<typeof failureOf>> }) {
+  const t = useWords(WORDS);
+  const kinds = useKinds();
+  return (
+    <div className={css.failure}>
+      <strong className={css.kind}>{kinds[error.kind]}</strong>
+      <p className={css.message}>{error.message}</p>
+      {Object.keys(error.details).length > 0 && <Value value={error.details} label={t.details} />}
+    </div>
+  );
+}

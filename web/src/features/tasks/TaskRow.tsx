@@ -1,0 +1,59 @@
+// One task in the list: a line on a desk, a card on a phone.
+import { Link } from '@tanstack/react-router';
+import { Bot, Skull, UserRound } from 'lucide-react';
+import { memo } from 'react';
+
+import { type NameOf, short } from '@/api/names';
+import type { Format } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import { Progress } from './Progress';
+import { useStanding } from './standing';
+import css from './TaskList.module.css';
+import { TaskMark } from './TaskMark';
+import { durationOf, howFar, isEnded, type Task } from './tasks';
+
+const WORDS = words({ dead: 'Dead letter' }, { dead: '死信' });
+
+export interface TaskRowProps {
+  task: Task;
+  format: Format;
+  agentName: NameOf;
+  personName: NameOf;
+  /** What has ended does not change with it. */
+  now: number;
+  isOpen: boolean;
+  /** The one that the Tab key comes to. */
+  isCurrent: boolean;
+}
+
+export const rowId = (id: string) => `task-${id}`;
+
+export const TaskRow = memo(function TaskRow({ task, format, agentName, personName, now, isOpen, isCurrent }: TaskRowProps) {
+  const t = useWords(WORDS);
+  const standing = useStanding()(task, format, now);
+  const { fraction } = howFar(task);
+  const duration = durationOf(task, now);
+  const who = task.agentId === null
+    ? { icon: <UserRound size={14} aria-hidden />, name: personName(task.userId) ?? (task.userId === null ? '—' : short(task.userId)) }
+    : { icon: <Bot size={14} aria-hidden />, name: agentName(task.agentId) ?? short(task.agentId) };
+  return (
+    <div role="row" className={`${css.row} ${isOpen ? css.open : ''}`}>
+      <span role="cell" className={css.time}>{format.time(task.createdAt)}</span>
+      <span role="cell" className={css.status}><TaskMark status={task.status} /></span>
+      <span role="cell" className={css.what}>
+        <Link
+          id={rowId(task.id)} from="/tasks" to="/tasks" search={(old) => ({ ...old, task: task.id })} resetScroll={false} preload={false}
+          tabIndex={isCurrent ? 0 : -1} className={css.tool ?? ''}
+        >
+          {task.toolName}
+        </Link>
+        {task.deadLetter && <span className={css.dead}><Skull size={12} aria-hidden />{t.dead}</span>}
+        {standing !== undefined && <span className={`${css.standing} ${isEnded(task) ? css.wrong : ''}`} title={standing}>{standing}</span>}
+      </span>
+      <span role="cell" className={css.progress}>{fraction !== undefined && !isEnded(task) && <Progress fraction={fraction} />}</span>
+      <span role="cell" className={css.duration}>{duration === undefined ? '—' : format.duration(duration)}</span>
+      <span role="cell" className={css.who} title={who.name}>{who.icon}<span>{who.name}</span></span>
+    </div>
+  );
+});

@@ -1,0 +1,35 @@
+// What a task waits for and when it goes on, what it says it does, or what went wrong: one line.
+import type { Format } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import { failureOf, howFar, isEnded, type Task } from './tasks';
+
+const WORDS = words(
+  {
+    approval: (until: string | undefined) => (until === undefined ? 'Waits for a person' : `Waits for a person, until ${until}`),
+    retry: (when: string | undefined) => (when === undefined ? 'Waits to be tried again' : `Is tried again ${when}`),
+    other: (what: string, when: string | undefined) => (when === undefined ? `Waits for ${what}` : `Waits for ${what}, goes on ${when}`),
+    begins: (when: string) => `Begins ${when}`, ending: 'Is being cancelled',
+  },
+  {
+    approval: (until: string | undefined) => (until === undefined ? '等待审批' : `等待审批，${until}到期`),
+    retry: (when: string | undefined) => (when === undefined ? '等待重试' : `${when}重试`),
+    other: (what: string, when: string | undefined) => (when === undefined ? `等待 ${what}` : `等待 ${what}，${when}继续`),
+    begins: (when: string) => `${when}开始`, ending: '正在取消',
+  },
+);
+
+/** `now` is for how far off a moment is. */
+export function useStanding(): (task: Task, format: Format, now: number) => string | undefined {
+  const t = useWords(WORDS);
+  return (task, format, now) => {
+    if (isEnded(task)) return failureOf(task)?.message;
+    if (task.cancelAsked) return t.ending;
+    const { dueAt, waitingFor } = task;
+    const when = dueAt === null ? undefined : format.ago(dueAt, now);
+    if (task.status === 'running') return howFar(task).message;
+    if (task.status === 'queued') return when === undefined ? undefined : t.begins(when);
+    if (waitingFor === 'approval') return t.approval(dueAt === null ? undefined : format.time(dueAt));
+    return waitingFor === 'retry' || waitingFor === null ? t.retry(when) : t.other(waitingFor, when);
+  };
+}
