@@ -1,5 +1,6 @@
-// A Haft in which something happened: tools of several kinds and versions, an agent, secrets, and calls that failed too.
+// A Haft in which something happened: tools of several kinds and versions, an agent, secrets, calls that failed too, and tasks.
 import type { Haft, Upstream } from './haft';
+import { makeTasks } from './tasks';
 
 interface Made {
   id: string;
@@ -9,6 +10,8 @@ interface Made {
 export interface Furnished {
   weather: Made;
   agent: Made;
+  /** The id of one whose outcome is unknown. */
+  task: string;
 }
 
 export async function furnish(haft: Haft, upstream: Upstream): Promise<Furnished> {
@@ -59,7 +62,7 @@ export async function furnish(haft: Haft, upstream: Upstream): Promise<Furnished
     toolIds: [weather.id, 'calculator', 'datetime'],
   });
   await makeCalls(haft, upstream);
-  return { weather, agent };
+  return { weather, agent, task: await makeTasks(haft, upstream) };
 }
 
 async function makeCalls(haft: Haft, upstream: Upstream): Promise<void> {

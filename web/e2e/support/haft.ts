@@ -18,8 +18,8 @@ export interface Seen {
 
 export class Upstream {
   readonly seen: Seen[] = [];
-  /** What the next requests are answered; the last one stays. */
-  answers: { status: number; body: unknown }[] = [{ status: 200, body: { city: 'Oslo', temperature: 21.5 } }];
+  /** What the next requests are answered, once `after` is over; the last one stays. */
+  answers: { status: number; body: unknown; after?: Promise<unknown> }[] = [{ status: 200, body: { city: 'Oslo', temperature: 21.5 } }];
 
   private constructor(private readonly server: Server, readonly url: string) {}
 
@@ -37,6 +37,7 @@ export class Upstream {
     for await (const part of request) body += String(part);
     this.seen.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
     const next = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
+    await next?.after;
     response.writeHead(next?.status ?? 500, { 'content-type': 'application/json' });
     response.end(JSON.stringify(next?.body));
   }
