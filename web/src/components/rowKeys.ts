@@ -17,7 +17,8 @@ export function useRowKeys(move: (by: number) => void, isPanelOpen: boolean): vo
       // Within an editor's shadow, which hides from here what is typed into.
       const [at] = event.composedPath();
       if (by === undefined || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !(at instanceof Element)) return;
-      if (at.closest(TYPING) !== null) return;
+      // What is asked in front of the panel has keys of its own.
+      if (at.closest(TYPING) !== null || document.querySelectorAll('[role="dialog"]').length > 1) return;
       const isArrow = event.key.startsWith('Arrow');
       // Elsewhere on the page arrows scroll, as they do everywhere.
       if (isArrow && (at.closest(OWN_ARROWS) !== null || !(isPanelOpen || at.closest('[role="table"]') !== null))) return;

@@ -59,9 +59,13 @@ export function ApprovalCard({ approval, onLeft }: { approval: Approval; onLeft:
   const approve = () => decide.mutate({ decision: 'approve', ...said(note), ...(isEdited ? { arguments: edited } : {}) });
   const edit = (value: JsonObject | undefined) => {
     setEdited(value);
-    setIsBroken(false);
+    if (value === undefined) setIsBroken(false);
     // What was said of what stood there before.
     if (error !== null) decide.reset();
+  };
+  const deny = () => {
+    decide.reset();
+    setIsDenying(true);
   };
   const id = cardId(approval.id);
   return (
@@ -79,7 +83,7 @@ export function ApprovalCard({ approval, onLeft }: { approval: Approval; onLeft:
             <Button look="primary" icon={<Check aria-hidden />} isPending={decide.isPending} isDisabled={isBroken} onPress={approve}>
               {isEdited ? t.approveEdited : t.approve}
             </Button>
-            <Button look="danger" icon={<X aria-hidden />} isDisabled={decide.isPending} onPress={() => setIsDenying(true)}>{t.deny}</Button>
+            <Button look="danger" icon={<X aria-hidden />} isDisabled={decide.isPending} onPress={deny}>{t.deny}</Button>
           </section>
         ) : <div className={css.decide}><Hint>{t.onlyEditors}</Hint></div>}
       </div>

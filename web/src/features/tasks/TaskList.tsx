@@ -37,7 +37,7 @@ export function TaskList({ rows, openId, currentId, onNearEnd, goal }: TaskListP
   const format = useFormat();
   const agentName = useAgentName();
   const personName = usePersonName();
-  const now = useNow(TICK);
+  const now = useNow(rows.every(isEnded) ? undefined : TICK);
   const place = useRef<HTMLDivElement>(null);
   const margin = useTop(place);
   const virtual = useWindowVirtualizer({

@@ -63,7 +63,7 @@ export function TaskPanel({ id, onClose, onMove }: TaskPanelProps) {
 function Content({ task, onMove }: { task: Task; onMove: (by: number) => void }) {
   const t = useWords(WORDS);
   const format = useFormat();
-  const now = useNow(BUSY_PAUSE);
+  const now = useNow(isEnded(task) ? undefined : BUSY_PAUSE);
   const standing = useStanding()(task, format, now);
   const duration = durationOf(task, now);
   const { fraction } = howFar(task);

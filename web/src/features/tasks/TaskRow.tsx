@@ -49,7 +49,7 @@ export const TaskRow = memo(function TaskRow({ task, format, agentName, personNa
           {task.toolName}
         </Link>
         {task.deadLetter && <span className={css.dead}><Skull size={12} aria-hidden />{t.dead}</span>}
-        {standing !== undefined && <span className={`${css.standing} ${isEnded(task) ? css.wrong : ''}`} title={standing}>{standing}</span>}
+        {standing !== undefined && <span className={`${css.standing} ${task.status === 'failed' ? css.wrong : ''}`} title={standing}>{standing}</span>}
       </span>
       <span role="cell" className={css.progress}>{fraction !== undefined && !isEnded(task) && <Progress fraction={fraction} />}</span>
       <span role="cell" className={css.duration}>{duration === undefined ? '—' : format.duration(duration)}</span>
