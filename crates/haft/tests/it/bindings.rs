@@ -51,6 +51,11 @@ async fn what_is_wrong_with_a_binding_is_said_and_nothing_changes() {
             json!({"toolId": "search", "policy": "allow"}),
             "policy: may be stricter than the policy of search, which is ask, but not looser",
         ),
+        (json!({"toolId": "search", "askWhen": "amount >"}), "askWhen: the condition ends where"),
+        (
+            json!({"toolId": "search", "policy": "block", "askWhen": "amount > 1"}),
+            "askWhen: says when to ask",
+        ),
         (json!({"toolId": "search", "policy": "never"}), "policy: \"never\" is not one of"),
         (json!({"toolId": "search", "pinnedVersion": 9}), "pinnedVersion: there is no version 9 of search"),
         (json!({"toolId": "search", "pinnedVersion": 0}), "pinnedVersion: 0 is less than the minimum of 1"),

@@ -76,7 +76,7 @@ export function TasksPage() {
         {tool !== undefined && <Button look="quiet" small onPress={() => filter({ view: 'all', tool: undefined })}>{t.clear}</Button>}
       </div>
       {tasks.error !== null && <LoadFailed error={tasks.error} again={() => void tasks.refetch()} />}
-      {tasks.isPending && tasks.error === null && <Loading />}
+      {tasks.isPending && <Loading />}
       {tasks.rows.length > 0 && (
         <Card flush><TaskList rows={tasks.rows} openId={openId} currentId={current} onNearEnd={tasks.onNearEnd} goal={goal} /></Card>
       )}

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use haft_core::agent::AgentBinding;
 use haft_core::error::ROOT;
-use haft_core::{CallError, ErrorKind, Message, Policy, ToolId, ToolName, ToolVersion, Violation};
+use haft_core::{
+    CallError, ErrorKind, Message, Policy, PolicyRule, ToolId, ToolName, ToolVersion, Violation,
+};
 use haft_engine::SpaceTools;
 use haft_store::VersionState;
 use serde_json::{Map, Value};
@@ -307,6 +309,9 @@ impl Draft {
         if binding.policy.is_some_and(|policy| policy < own) {
             let message = Message::new(&LOOSER).with("tool", &tool.spec.name).with("policy", word(own));
             violations.push(Violation::new("policy", message));
+        }
+        if let Err(violation) = PolicyRule::read(binding.policy, binding.ask_when.as_deref()) {
+            violations.push(violation);
         }
         if violations.is_empty() {
             return Ok(AgentBinding { tool_config, ..binding });
