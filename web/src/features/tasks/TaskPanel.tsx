@@ -53,7 +53,7 @@ export function TaskPanel({ id, onClose, onMove }: TaskPanelProps) {
   });
   return (
     <Dialog side title={task.data?.toolName ?? t.task} isOpen={id !== undefined} onClose={onClose}>
-      {task.isPending && task.error === null && <Loading />}
+      {task.isPending && <Loading />}
       {task.error !== null && <LoadFailed error={task.error} again={() => void task.refetch()} />}
       {task.data !== undefined && <Content key={task.data.id} task={task.data} onMove={onMove} />}
     </Dialog>
