@@ -140,3 +140,30 @@ test('a tool asks only when its condition holds, and a wrong one is said at its 
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await expect.poll(async () => (await haft.api<{ askWhen: string | null }>('GET', '/api/tools/pay')).askWhen).toBe('amount > 50');
 });
+
+test('an agent asks about a tool only when its own condition holds', async ({ console: page, haft, upstream }) => {
+  const tool = await haft.api<{ id: string }>('POST', '/api/tools', {
+    name: 'pay', description: 'Pays.', type: 'http', config: { method: 'POST', url: `${upstream.url}/payments`, body: { amount: '{{amount}}' } },
+  });
+  const { id } = await haft.api<{ id: string }>('POST', '/api/agents', { name: 'buyer', description: 'Buys.', toolIds: [tool.id] });
+  await page.goto(`${haft.url}/agents/${id}`);
+  const drawer = page.getByRole('dialog', { name: 'pay' });
+  const condition = drawer.getByRole('textbox', { name: 'Ask only when' });
+  await page.getByRole('button', { name: 'Configure pay' }).click();
+  await drawer.getByRole('button', { name: 'Version, policy and limits' }).click();
+  await expect(condition).toBeHidden();
+  await drawer.getByRole('button', { name: /Policy/ }).last().click();
+  await page.getByRole('option', { name: 'Ask first' }).click();
+  await condition.fill('amount >');
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Not saved: one field needs attention.')).toBeVisible();
+
+  await page.getByRole('button', { name: 'Configure pay' }).click();
+  await expect(condition).toHaveAttribute('aria-invalid', 'true');
+  await condition.fill('amount > 20');
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  const asked = async () => (await haft.api<{ bindings: { askWhen?: string | null }[] }>('GET', `/api/agents/${id}`)).bindings[0]?.askWhen;
+  await expect.poll(asked).toBe('amount > 20');
+});
