@@ -3,7 +3,7 @@
 # Tests build into a cache outside the clone, so that a second clone need not start anew.
 TEST_TARGET := $(or $(CARGO_TARGET_DIR),$(HOME)/.cache/haft/target)
 
-.PHONY: run build console test check pictures bench guide
+.PHONY: run build console test check crash pictures bench guide
 
 run: console ## build and start Haft
 	cargo run --release -p haft --target-dir target -- serve
@@ -21,6 +21,9 @@ check: ## the inner loop: format, lint, and the quick tests; `make check CRATE=h
 	cargo fmt --check
 	CARGO_TARGET_DIR=$(TEST_TARGET) RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-Dwarnings__CLIPPY_HACKERY__" \
 		cargo test --quiet $(if $(CRATE),--package $(CRATE),--workspace --exclude haft-bench) --lib --bins --tests
+
+crash: ## servers that die N times, on SQLite and PostgreSQL: `make crash N=10000`, and `SEED=…` for the same again
+	N=$(or $(N),1000) SEED=$(SEED) CARGO_TARGET_DIR=$(TEST_TARGET) scripts/crash
 
 pictures: ## pictures of every page, into web/test-results/pictures
 	scripts/console

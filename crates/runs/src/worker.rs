@@ -149,10 +149,9 @@ impl Runs {
     pub async fn work(&self, stop: CancellationToken, grace: Duration) {
         let inner = &self.0;
         tokio::select! {
-            () = inner.claim() => {}
+            () = inner.claim(&stop) => {}
             () = inner.renew() => {}
             () = inner.hear_cancels() => {}
-            () = stop.cancelled() => {}
         }
         inner.under_way.close();
         let renewing = async {
@@ -173,10 +172,15 @@ impl Inner {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes runs that are due, as many as there are places, for ever.
-    async fn claim(self: &Arc<Self>) {
-        loop {
-            let Ok(first) = self.places.clone().acquire_owned().await else { return };
+    /// Takes runs that are due, as many as there are places, until told to stop. What was claimed is taken, so that
+    /// nothing is held that nobody carries on.
+    async fn claim(self: &Arc<Self>, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            let first = tokio::select! {
+                place = self.places.clone().acquire_owned() => place,
+                () = stop.cancelled() => return,
+            };
+            let Ok(first) = first else { return };
             let free = 1 + self.places.available_permits();
             let claimed = match self.journal.claim(self.id, free, self.settings.lease).await {
                 Ok(claimed) => claimed,
@@ -198,6 +202,7 @@ impl Inner {
                 tokio::select! {
                     () = self.journal.woken() => {}
                     () = sleep(pause) => {}
+                    () = stop.cancelled() => return,
                 }
             }
         }

@@ -43,7 +43,6 @@ CREATE INDEX runs_due ON runs (due_at) WHERE status IN ('scheduled', 'waiting', 
 CREATE INDEX runs_running ON runs (space_id, lane) WHERE status = 'running';
 CREATE INDEX runs_live ON runs (space_id, lane, status) WHERE ended_at IS NULL;
 CREATE INDEX runs_dead ON runs (space_id, lane) WHERE dead_letter = 1;
-CREATE INDEX runs_changed ON runs (space_id, changed_at);
 CREATE INDEX runs_ended ON runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE UNIQUE INDEX runs_key ON runs (space_id, user_id, run_key) WHERE run_key IS NOT NULL;
 

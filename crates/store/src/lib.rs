@@ -49,7 +49,7 @@ pub use log::{
     Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
 };
 pub use page::Page;
-pub use runs::{Approval, Decided, RunCounts, RunFilter, RunJournal};
+pub use runs::{Approval, RunCounts, RunFilter, RunJournal};
 pub use secrets::{SecretInfo, SecretOwnerId};
 pub use store::{Database, Force, Store};
 pub use tools::{PutTool, ToolsSince};

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Place, Upstream, json_reply};
+use haft_testkit::{Client, HaftProcess, Place, Upstream, eventually, json_reply};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::survival::Settings;
+use crate::survival::{ALONE, Settings, skipped};
 use crate::tasks::{execute, make, mock, standing, taken, task};
 
 /// Where a server dies. The last is not one of its own: it is killed when the upstream has the request.
@@ -123,7 +123,8 @@ fn tool(name: &str, method: &str, url: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_and_no_write_is_sent_twice() {
-    let most = usize::try_from(variable("HAFT_CRASH_DEATHS").unwrap_or(60)).expect("a number");
+    let _alone = ALONE.lock().await;
+    let most = usize::try_from(variable("HAFT_CRASH_DEATHS").unwrap_or(120)).expect("a number");
     let seed = variable("HAFT_CRASH_SEED").unwrap_or_else(|| u64::from(Uuid::new_v4().as_fields().0) + 1);
     println!("crash: seed {seed}, {most} deaths");
     let place = Place::new();
@@ -226,4 +227,49 @@ async fn a_task_that_kills_its_worker_each_time_is_a_dead_letter() {
     assert_eq!((&dead["deadLetter"], &dead["deaths"]), (&json!(true), &json!(3)));
     let said = dead["result"]["error"]["message"].as_str().expect("words").to_owned();
     assert!(said.contains("each of the 3 processes"), "{said}");
+}
+
+fn signal(server: &HaftProcess, name: &str) {
+    let id = server.id().expect("it runs").to_string();
+    let sent = std::process::Command::new("kill").args([name, &id]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_slept_past_its_lease_is_refused() {
+    let place = Place::new();
+    if !place.is_postgres() {
+        return skipped("on SQLite there is one process, and its leases have no end");
+    }
+    let settings = Settings::of(&place).with("HAFT_TASK_LEASE_MS", "600");
+    let upstream = Upstream::start_async(async |_| {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        json_reply(200, &json!({"ok": true}))
+    })
+    .await;
+    let url = format!("http://{}/", upstream.address);
+    let (sleeper, api) = settings.start().await;
+    for (name, method) in [("reads", "GET"), ("writes", "POST")] {
+        make(&api, tool(name, method, &url)).await;
+    }
+    for (name, ends, sent) in [("reads", "succeeded", 2), ("writes", "unknown", 1)] {
+        let before = upstream.seen().len();
+        let id = taken(&execute(&api, name, json!({"options": {"mode": "async"}})).await);
+        eventually("it was sent", async || upstream.seen().len() > before).await;
+        signal(&sleeper, "-STOP");
+        let (other, awake) = settings.start().await;
+        let ended = standing(&awake, &id, ends).await;
+        assert_eq!((&ended["claims"], &ended["deaths"]), (&json!(2), &json!(1)));
+        signal(&sleeper, "-CONT");
+        tokio::time::sleep(Duration::from_millis(800)).await;
+        let later = task(&awake, &id).await;
+        assert_eq!(
+            (&later["status"], &later["endedAt"]),
+            (&json!(ends), &ended["endedAt"]),
+            "what came late counts for nothing"
+        );
+        assert_eq!(upstream.seen().len() - before, sent);
+        other.terminate();
+        assert_eq!(other.ended().await, Some(0));
+    }
 }

@@ -32,6 +32,9 @@ const ONE_SECOND: Duration = Duration::from_secs(3);
 /// Rights end within five seconds, it is promised, and what was away is back within ten.
 const FIVE_SECONDS: Duration = Duration::from_secs(10);
 
+/// Held by tests that keep a machine busy, and by those that would mind.
+pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// What servers and commands of one place are told.
 #[derive(Clone)]
 pub(crate) struct Settings(Vec<(&'static str, String)>);

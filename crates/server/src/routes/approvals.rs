@@ -167,8 +167,8 @@ async fn decide(
     let said = serde_json::to_value(said).unwrap_or_default();
     let journal = &tasks(&state)?.journal;
     let answer = (step.key.as_str(), said);
-    let decided = journal.decide(visitor.space, run.id, Some(visitor.user.id), is_approved, answer).await?;
-    Ok(envelope::success(StatusCode::OK, ShownTask::from(&decided.run)))
+    let run = journal.decide(visitor.space, run.id, Some(visitor.user.id), is_approved, answer).await?;
+    Ok(envelope::success(StatusCode::OK, ShownTask::from(&run)))
 }
 
 async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<Approval, CallError> {

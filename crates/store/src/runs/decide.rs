@@ -28,12 +28,6 @@ haft_core::templates! {
         "该审批已处理或已过期";
 }
 
-/// What a person decided, and the run that it is about.
-#[derive(Debug, Clone)]
-pub struct Decided {
-    pub run: Run,
-}
-
 macro_rules! by_id {
     ($lock:literal) => {
         concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2", $lock)
@@ -157,7 +151,7 @@ impl RunJournal {
         by: Option<UserId>,
         is_approved: bool,
         answer: (&str, Value),
-    ) -> Result<Decided, CallError> {
+    ) -> Result<Run, CallError> {
         let store = self.0.store.acting_for(by);
         let mut change = store.change_for_listeners(space).await?;
         let now = self.0.clock.now(&mut change.tx).await?;
@@ -181,8 +175,7 @@ impl RunJournal {
         let after = locked(&mut change.tx, space, id).await?;
         change.commit().await?;
         self.0.bell.ring();
-        let run = after.ok_or_else(|| failure::not_found(&failure::APPROVAL, id))?;
-        Ok(Decided { run })
+        after.ok_or_else(|| failure::not_found(&failure::APPROVAL, id))
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use haft_core::{CallError, RunId, SpaceId};
 use haft_runs::{Run, RunStatus, Step};
-use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
 
 use super::RunJournal;
@@ -51,11 +50,6 @@ impl RunCounts {
 
 const BY_ID: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2");
 const STEPS: &str = concat!("SELECT ", step_columns!(), " FROM run_steps WHERE run_id = $1 ORDER BY n");
-const BY_CHANGE: &str = concat!(
-    "SELECT ",
-    run_columns!(),
-    " FROM runs WHERE space_id = $1 AND changed_at >= $2 ORDER BY changed_at, id LIMIT $3"
-);
 const LIVE: &str = "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE ended_at IS NULL
     GROUP BY space_id, lane, status";
 const DEAD: &str = "SELECT space_id, lane, COUNT(*) FROM runs WHERE dead_letter = 1 GROUP BY space_id, lane";
@@ -115,16 +109,6 @@ impl RunJournal {
         let rows = self.db().rows(AssertSqlSafe(sql), values).await?;
         let runs: Result<Vec<Run>, CallError> = rows.iter().map(run).collect();
         Ok(page.cut(runs?, |run| ("", run.id.to_string())))
-    }
-
-    /// Those that changed at a moment or later, in that order.
-    pub async fn changed_since(
-        &self,
-        space: SpaceId,
-        since: Timestamp,
-        most: u64,
-    ) -> Result<Vec<Run>, CallError> {
-        self.db().rows(BY_CHANGE, args![space, since, most]).await?.iter().map(run).collect()
     }
 
     /// What waits for a person, the oldest first.

@@ -25,7 +25,6 @@ use sqlx::postgres::PgListener;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinSet;
 
-pub use self::decide::Decided;
 pub use self::find::{Approval, RunCounts, RunFilter};
 use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
 use self::start::{Rooms, Start};
