@@ -5,27 +5,27 @@ import { expect, type Haft, test, type Upstream } from './support/haft';
 
 const PASSWORD = 'correct horse';
 
-async function makePay(haft: Haft, upstream: Upstream, space?: string): Promise<void> {
-  await asIn(haft, space, '/api/tools', {
+async function makePay(haft: Haft, upstream: Upstream, token = haft.token): Promise<void> {
+  await post(haft, token, '/api/tools', {
     name: 'pay', description: 'Pays.', type: 'http', policy: 'ask', askWhen: 'amount > 100',
     config: { method: 'POST', url: `${upstream.url}/payments`, body: { amount: '{{amount}}' } },
     inputSchema: { type: 'object', required: ['amount'], properties: { amount: { type: 'number', maximum: 1000 } } },
   });
 }
 
-/** Posts as the admin, in another space where one is named. */
-async function asIn<T>(haft: Haft, space: string | undefined, path: string, body: unknown): Promise<T> {
+/** Posts in the space of a token. */
+async function post<T>(haft: Haft, token: string, path: string, body: unknown): Promise<T> {
   const answer = await fetch(haft.url + path, {
     method: 'POST', body: JSON.stringify(body),
-    headers: { authorization: `Bearer ${haft.token}`, 'content-type': 'application/json', ...(space === undefined ? {} : { 'haft-space': space }) },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
   });
   const said = (await answer.json()) as { data: T };
   expect(answer.ok, JSON.stringify(said)).toBe(true);
   return said.data;
 }
 
-const askFor = async (haft: Haft, amount: number, space?: string) => (
-  (await asIn<{ taskId: string }>(haft, space, '/api/tools/pay/execute', { arguments: { amount } })).taskId
+const askFor = async (haft: Haft, amount: number, token = haft.token) => (
+  (await post<{ taskId: string }>(haft, token, '/api/tools/pay/execute', { arguments: { amount } })).taskId
 );
 
 const statusOf = async (haft: Haft, id: string) => (await haft.api<{ status: string }>('GET', `/api/tasks/${id}`)).status;
@@ -55,7 +55,7 @@ test('an approval is edited, refused where it does not fit, and sent once as it 
   expect(await statusOf(haft, id)).toBe('waiting');
 
   await amount.fill('300');
-  await card.getByRole('textbox', { name: 'Note' }).fill('less will do');
+  await card.getByRole('textbox', { name: 'Your note' }).fill('less will do');
   await card.getByRole('button', { name: 'Approve as edited' }).click();
   await expect(page.getByRole('heading', { name: 'Nothing waits' })).toBeVisible();
   await expect(page.getByRole('link', { name: 'Approvals', exact: true })).toBeVisible();
@@ -110,8 +110,9 @@ test('who may only call sees what waits, and cannot decide', async ({ page, haft
   const space = await haft.api<{ id: string }>('POST', '/api/spaces', { name: 'Paying team' });
   await haft.api('POST', '/api/users', { name: 'ada', password: PASSWORD });
   await haft.api('PUT', `/api/spaces/${space.id}/members/ada`, { role: 'caller' });
-  await makePay(haft, upstream, space.id);
-  await askFor(haft, 500, space.id);
+  const { token } = await haft.api<{ token: string }>('POST', '/api/tokens', { name: 'payer', spaceId: space.id });
+  await makePay(haft, upstream, token);
+  await askFor(haft, 500, token);
   await page.goto(`${haft.url}/login`);
   await page.getByRole('textbox', { name: 'Name' }).fill('ada');
   await page.getByLabel('Password').and(page.locator('input')).fill(PASSWORD);

@@ -21,12 +21,12 @@ import { type Leaving, useDecide } from './useDecide';
 
 const WORDS = words(
   {
-    approve: 'Approve', approveEdited: 'Approve as edited', deny: 'Deny', note: 'Note', noteHint: 'On record with the decision.',
+    approve: 'Approve', approveEdited: 'Approve as edited', deny: 'Deny', note: 'Your note', noteHint: 'On record with the decision.',
     onlyEditors: 'Editors of this space decide.', decide: 'Decide',
     changed: 'The tool was changed since this was asked. Once approved, it is asked again about the tool as it is now.',
   },
   {
-    approve: '批准', approveEdited: '按修改后的参数批准', deny: '拒绝', note: '备注', noteHint: '与决定一同记录。',
+    approve: '批准', approveEdited: '按修改后的参数批准', deny: '拒绝', note: '你的备注', noteHint: '与决定一同记录。',
     onlyEditors: '由本空间的编辑者决定。', decide: '决定',
     changed: '提出审批之后工具有改动。批准后会按工具的当前版本再次询问。',
   },
@@ -81,7 +81,7 @@ export function ApprovalCard({ approval, onLeft }: { approval: Approval; onLeft:
             <TextField label={t.note} description={t.noteHint} value={note} onChange={setNote} rows={2} />
             {error !== null && !isDenying && <ErrorNote>{wordsOf(error)}</ErrorNote>}
             <Button look="primary" icon={<Check aria-hidden />} isPending={decide.isPending} isDisabled={isBroken} onPress={approve}>
-              {isEdited ? t.approveEdited : t.approve}
+              {edited === undefined ? t.approve : t.approveEdited}
             </Button>
             <Button look="danger" icon={<X aria-hidden />} isDisabled={decide.isPending} onPress={deny}>{t.deny}</Button>
           </section>

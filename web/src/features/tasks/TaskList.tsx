@@ -13,8 +13,8 @@ import { rowId, TaskRow } from './TaskRow';
 import { isEnded, type Task } from './tasks';
 
 const WORDS = words(
-  { tasks: 'Tasks', time: 'Taken on', status: 'Status', tool: 'Tool', progress: 'Progress', duration: 'Duration', who: 'By' },
-  { tasks: '任务', time: '提交时间', status: '状态', tool: '工具', progress: '进度', duration: '耗时', who: '调用者' },
+  { tasks: 'Tasks', time: 'Taken on', status: 'Status', tool: 'Tool', duration: 'Duration', who: 'By' },
+  { tasks: '任务', time: '提交时间', status: '状态', tool: '工具', duration: '耗时', who: '调用者' },
 );
 
 const ROW_HEIGHT = 42;
@@ -74,7 +74,6 @@ export function TaskList({ rows, openId, currentId, onNearEnd, goal }: TaskListP
           <span role="columnheader">{t.time}</span>
           <span role="columnheader">{t.status}</span>
           <span role="columnheader">{t.tool}</span>
-          <span role="columnheader">{t.progress}</span>
           <span role="columnheader" className={css.duration}>{t.duration}</span>
           <span role="columnheader">{t.who}</span>
         </div>

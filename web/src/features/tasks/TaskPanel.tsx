@@ -24,11 +24,11 @@ import { durationOf, failureOf, howFar, isEnded, type Task } from './tasks';
 const WORDS = words(
   {
     task: 'Task', newer: 'Newer task (k)', older: 'Older task (j)', args: 'Arguments', result: 'Result', details: 'Details of the error', facts: 'About this task',
-    dead: 'Dead letter', unknown: 'It was sent, and nobody knows whether it took effect. Look where it would have, then say so, or try it again.',
+    dead: 'Dead letter', unknown: 'It is not sent again by itself. Look whether it took effect and say so, or try it again.',
   },
   {
     task: '任务', newer: '较新的任务 (k)', older: '较早的任务 (j)', args: '参数', result: '结果', details: '错误详情', facts: '关于此任务',
-    dead: '死信', unknown: '请求已发出，但不知道是否生效。请先核实，再确认结果或重试。',
+    dead: '死信', unknown: '系统不会自动重发。请核实是否已生效并确认结果，或者重试。',
   },
 );
 
@@ -71,7 +71,7 @@ function Content({ task, onMove }: { task: Task; onMove: (by: number) => void })
   return (
     <>
       <div className={css.summary}>
-        <span role="status"><TaskMark status={task.status} /></span>
+        <span role="status" className={css.now}><TaskMark status={task.status} /></span>
         {duration !== undefined && <strong>{format.duration(duration)}</strong>}
         {task.deadLetter && <Badge tone="bad">{t.dead}</Badge>}
         <time dateTime={task.createdAt} className="quiet">{format.time(task.createdAt)}</time>
@@ -82,8 +82,9 @@ function Content({ task, onMove }: { task: Task; onMove: (by: number) => void })
       </div>
       {!isEnded(task) && fraction !== undefined && <Progress fraction={fraction} />}
       {!isEnded(task) && standing !== undefined && <p className={css.standing}>{standing}</p>}
-      {task.status === 'unknown' && <WarningNote>{t.unknown}</WarningNote>}
-      {failure !== undefined && <Failure error={failure} />}
+      {task.status === 'unknown' && <WarningNote>{failure !== undefined && <p>{failure.message}</p>}<p>{t.unknown}</p></WarningNote>}
+      {task.status === 'cancelled' && failure !== undefined && <p className={css.standing}>{failure.message}</p>}
+      {task.status === 'failed' && failure !== undefined && <Failure error={failure} />}
       <TaskActions task={task} />
       <section className={css.part}>
         <h3>{t.args}</h3>

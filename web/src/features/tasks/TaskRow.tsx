@@ -50,8 +50,8 @@ export const TaskRow = memo(function TaskRow({ task, format, agentName, personNa
         </Link>
         {task.deadLetter && <span className={css.dead}><Skull size={12} aria-hidden />{t.dead}</span>}
         {standing !== undefined && <span className={`${css.standing} ${task.status === 'failed' ? css.wrong : ''}`} title={standing}>{standing}</span>}
+        {fraction !== undefined && !isEnded(task) && <span className={css.progress}><Progress fraction={fraction} /></span>}
       </span>
-      <span role="cell" className={css.progress}>{fraction !== undefined && !isEnded(task) && <Progress fraction={fraction} />}</span>
       <span role="cell" className={css.duration}>{duration === undefined ? '—' : format.duration(duration)}</span>
       <span role="cell" className={css.who} title={who.name}>{who.icon}<span>{who.name}</span></span>
     </div>
