@@ -24,7 +24,7 @@ const MORE: Name = ['More', '更多'];
 const MORE_FOR_ADA: Name = ['More for ada', 'ada 的更多操作'];
 const MEMBERS = '/settings?tab=members';
 
-export function dialogs({ weather, agent }: Furnished): Moment[] {
+export function dialogs({ weather, agent, task }: Furnished): Moment[] {
   const settings = Object.entries(SETTINGS).flatMap(([tab, names]) => names.map((name) => at(`/settings?tab=${tab}`, name)));
   const ofTool = ([['Copy as cURL', '复制为 cURL'], ['Duplicate', '创建副本'], ['Delete', '删除']] as const).map((name): Moment => (
     { name: `${name[0]} tool`, path: `/tools/${weather.id}?tab=try`, come: (page, say) => choose(page, say, MORE, name) }
@@ -45,6 +45,8 @@ export function dialogs({ weather, agent }: Furnished): Moment[] {
     { name: 'Tool of an agent', path: `/agents/${agent.id}`, come: (page, say) => open(page, say('More for calculator', 'calculator 的更多操作'), 'menu') },
     { name: 'Tool of the log', path: '/calls', come: chooseLogged },
     at('/calls', ['Time range: Any time', '时间范围: 不限时间']),
+    { name: 'Deny a call', path: '/approvals', come: denyFirst },
+    { name: 'Resolve a task', path: `/tasks?task=${task}`, come: resolve },
     { name: 'Theme', path: '/', come: (page, say) => open(page, say('Theme', '主题'), 'menu') },
     { name: 'Space', path: '/', come: (page, say) => open(page, say('Personal', '个人'), 'menu') },
     { name: 'Operation', path: '/tools/datetime?tab=try', come: (page) => open(page, /Operation/, 'listbox') },
@@ -106,6 +108,16 @@ async function chooseLogged(page: Page, say: Say): Promise<void> {
   if (await filters.isVisible()) await filters.click();
   await tool.fill('calc');
   await expect(page.getByRole('option', { name: 'calculator' })).toBeVisible();
+}
+
+async function denyFirst(page: Page, say: Say): Promise<void> {
+  await page.getByRole('button', { name: say('Deny', '拒绝') }).first().click();
+  await expect(page.getByRole('dialog', { name: say('Deny pay?', '拒绝 pay？') })).toBeVisible();
+}
+
+async function resolve(page: Page, say: Say): Promise<void> {
+  await page.getByRole('button', { name: say('Resolve', '确认结果') }).click();
+  await expect(page.getByRole('dialog', { name: say('What became of it?', '结果如何？') }).getByRole('textbox')).toBeVisible();
 }
 
 async function rollBack(page: Page, say: Say): Promise<void> {

@@ -79,7 +79,8 @@ export function ApprovalCard({ approval, onLeft }: { approval: Approval; onLeft:
           <section aria-label={t.decide} className={css.decide}>
             {tool.data !== undefined && approval.version !== null && tool.data.version !== approval.version && <WarningNote>{t.changed}</WarningNote>}
             <TextField label={t.note} description={t.noteHint} value={note} onChange={setNote} rows={2} />
-            {error !== null && !isDenying && <ErrorNote>{wordsOf(error)}</ErrorNote>}
+            {/* What is wrong with a field stands there. */}
+            {error !== null && violations.length === 0 && !isDenying && <ErrorNote>{wordsOf(error)}</ErrorNote>}
             <Button look="primary" icon={<Check aria-hidden />} isPending={decide.isPending} isDisabled={isBroken} onPress={approve}>
               {edited === undefined ? t.approve : t.approveEdited}
             </Button>

@@ -57,10 +57,12 @@ function Form({ task, onClose, onResolved }: Omit<Props, 'isOpen'>) {
   const label = status === 'succeeded' ? t.answer : t.found;
   return (
     <>
-      <Segmented
-        label={t.outcome} value={status} onChange={setStatus}
-        options={(['succeeded', 'failed'] as const).map((value) => ({ value, label: t[value] }))}
-      />
+      <div>
+        <Segmented
+          label={t.outcome} value={status} onChange={setStatus}
+          options={(['succeeded', 'failed'] as const).map((value) => ({ value, label: t[value] }))}
+        />
+      </div>
       <div className={css.part}>
         <span className="small">{label}</span>
         <CodeEditor label={label} value={text} onChange={setText} minHeight={120} isInvalid={data === undefined} />
