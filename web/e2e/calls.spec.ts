@@ -152,7 +152,10 @@ test('letters that lead from row to row are only letters where arguments are edi
   await opened.getByRole('button', { name: 'Edit and replay' }).click();
   const editor = opened.getByRole('textbox', { name: 'Arguments' });
   await expect(editor).toBeFocused();
+  await expect(editor).toContainText('city');
   await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.press('Delete');
+  await expect(editor).not.toContainText('city');
   await page.keyboard.type('{"city": "Njkoping"');
   await expect(editor).toContainText('Njkoping');
   await opened.getByRole('button', { name: 'Call again' }).click();

@@ -133,7 +133,7 @@ async function leaveTool(page: Page, say: Say): Promise<void> {
 
 async function enterShared(page: Page, say: Say): Promise<void> {
   await page.getByRole('button', { name: say('Personal', '个人'), exact: true }).click();
-  await page.getByRole('menuitem', { name: SHARED }).click();
+  await page.getByRole('menuitemradio', { name: SHARED }).click();
   await expect(page.getByRole('button', { name: SHARED, exact: true })).toBeVisible();
   await visit(page, new URL(MEMBERS, page.url()).href);
   await expect(page.getByRole('main').getByText('ada', { exact: true })).toBeVisible();
