@@ -17,6 +17,8 @@ export function useEvents(listener: (event: HaftEvent) => void): void {
 }
 
 const ENDED = new Set(['tool.call.completed', 'tool.call.failed', 'tool.call.cancelled']);
+/** A call is told of before it is on record, and a busy server may take so long to write it down. */
+const LATE = 3_000;
 /** Nobody looks at a hidden page. */
 const HIDDEN_PAUSE = 15_000;
 
@@ -32,11 +34,16 @@ export function useEndedCalls(act: () => unknown, pause: number): void {
   const stream = use(LiveContext);
   useEffect(() => {
     const batch = new Batch(() => latest.current(), () => (document.hidden ? HIDDEN_PAUSE : pause));
+    let late: ReturnType<typeof setTimeout> | undefined;
     const leave = stream?.listen((event) => {
-      if (event.type === 'ready' || ENDED.has(event.type)) batch.wish();
+      if (event.type !== 'ready' && !ENDED.has(event.type)) return;
+      batch.wish();
+      clearTimeout(late);
+      late = setTimeout(batch.wish, LATE);
     });
     return () => {
       leave?.();
+      clearTimeout(late);
       batch.stop();
     };
   }, [stream, pause]);
