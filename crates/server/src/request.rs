@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::door::{Entered, REQUEST_ID};
 
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The id that the caller gave, when it is a plain one.
@@ -85,6 +86,17 @@ impl<S: Sync> FromRequestParts<S> for Traced {
         // Of two there is no telling which is meant.
         let only = told.next().filter(|_| told.next().is_none());
         Ok(Self(only.and_then(|value| TraceParent::parse(value.as_bytes()))))
+    }
+}
+
+/// What makes a request safe to send again, where it says so. Not all headers: most requests have none of this.
+pub(crate) struct Keyed(pub(crate) Option<HeaderValue>);
+
+impl<S: Sync> FromRequestParts<S> for Keyed {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.headers.get(IDEMPOTENCY_KEY).cloned()))
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use haft_core::agent::{Agent, AgentBinding};
 use haft_core::call::{Freshness, RunMode, Validation};
@@ -24,7 +23,7 @@ use crate::auth::Known;
 use crate::body::JsonBody;
 use crate::error::Failure;
 use crate::query::Named;
-use crate::request::{Asked, Traced};
+use crate::request::{Asked, Keyed, Traced};
 use crate::tasks::{self, How, Mode, key_of};
 
 haft_core::templates! {
@@ -84,10 +83,10 @@ async fn execute(
     asked: Asked,
     Traced(trace_parent): Traced,
     Named(tool): Named,
-    headers: HeaderMap,
+    Keyed(key): Keyed,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let key = key_of(&headers, &tool, &body)?;
+    let key = key.map(|key| key_of(&key, &tool, &body)).transpose()?;
     let ExecuteTool { arguments, options } = read(body)?;
     let (mut options, mut how) = options.split();
     how.key = key.filter(|_| options.run == RunMode::Real);

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use haft_core::call::Freshness;
 use haft_core::{CallError, CallId, Caller, ErrorKind, Message, RunId};
@@ -28,8 +28,6 @@ haft_core::templates! {
         "there is no server here that would go on with it; start one with haft serve and call the tool there",
         "此处没有可在后台继续执行的服务；请用 haft serve 启动服务后再调用";
 }
-
-const KEY: &str = "idempotency-key";
 
 /// A person who is asked has a day, where nothing else is said.
 const PATIENCE: u64 = 24 * 3600;
@@ -80,8 +78,7 @@ impl How {
 }
 
 /// The key of a request, with a digest of what it is used for.
-pub(crate) fn key_of(headers: &HeaderMap, tool: &str, body: &Value) -> Result<Option<RunKey>, Failure> {
-    let Some(value) = headers.get(KEY) else { return Ok(None) };
+pub(crate) fn key_of(value: &HeaderValue, tool: &str, body: &Value) -> Result<RunKey, Failure> {
     let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len()));
     let key = key.filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()));
     let Some(key) = key else {
@@ -92,7 +89,7 @@ pub(crate) fn key_of(headers: &HeaderMap, tool: &str, body: &Value) -> Result<Op
     hash.update([0]);
     hash.update(sorted(body).to_string().as_bytes());
     let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some(RunKey { key: key.to_owned(), digest }))
+    Ok(RunKey { key: key.to_owned(), digest })
 }
 
 /// The same value whatever the order of its fields.
