@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::mask::Mask;
 use crate::{
     AgentId, ArtifactBytes, ArtifactRef, Artifacts, Binding, CallError, CallId, ConversationId, Locale,
-    RequestId, SecretRef, Secrets, SpaceId, ToolName, TraceParent, UserId, artifact,
+    RequestId, Resumed, SecretRef, Secrets, SpaceId, ToolName, TraceParent, UserId, artifact,
 };
 
 /// The door a call came through.
@@ -72,6 +72,10 @@ pub struct CallOptions {
     pub trace_parent: Option<TraceParent>,
     pub binding: Option<Arc<Binding>>,
     pub consent: Consent,
+    /// Where an upstream finds us when it has its answer.
+    pub callback_url: Option<Arc<str>>,
+    /// The call was parked, and goes on.
+    pub resumed: Option<Arc<Resumed>>,
     /// Where the tool's progress goes besides.
     pub progress: Option<Arc<dyn ProgressSink>>,
     pub cancel: Option<CancellationToken>,
@@ -208,6 +212,7 @@ pub struct CallContext {
     inner: Arc<CallInfo>,
     attempt: u32,
     cancel: CancellationToken,
+    resumed: Option<Arc<Resumed>>,
 }
 
 /// The part of a context that is the same for all attempts.
@@ -225,6 +230,8 @@ pub struct CallInfo {
     /// Where files are kept, if anywhere.
     pub artifacts: Option<Arc<dyn Artifacts>>,
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// Where an upstream finds us when it has its answer.
+    pub callback_url: Option<Arc<str>>,
     /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
     pub place: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -241,10 +248,10 @@ impl fmt::Debug for dyn ProgressSink {
 }
 
 /// How far a call has come.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Between 0 and 1, when it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
     pub message: String,
 }
@@ -252,13 +259,29 @@ pub struct Progress {
 impl CallContext {
     /// For the first attempt.
     pub fn new(info: CallInfo) -> Self {
-        Self { inner: Arc::new(info), attempt: 1, cancel: CancellationToken::new() }
+        Self { inner: Arc::new(info), attempt: 1, cancel: CancellationToken::new(), resumed: None }
     }
 
     /// The same call, one attempt later, with a cancellation of its own.
     #[must_use]
     pub fn next_attempt(&self) -> Self {
-        Self { inner: self.inner.clone(), attempt: self.attempt + 1, cancel: CancellationToken::new() }
+        Self { attempt: self.attempt + 1, cancel: CancellationToken::new(), ..self.clone() }
+    }
+
+    /// The same call when it is time to look for its answer.
+    #[must_use]
+    pub fn resuming(&self, resumed: Arc<Resumed>) -> Self {
+        Self { resumed: Some(resumed), cancel: CancellationToken::new(), ..self.clone() }
+    }
+
+    /// What the kind said when the answer was to come later, and what has come since. Nothing is sent again then.
+    pub fn resumed(&self) -> Option<&Resumed> {
+        self.resumed.as_deref()
+    }
+
+    /// Where an upstream finds us when it has its answer; nothing where nobody would hear it.
+    pub fn callback_url(&self) -> Option<&str> {
+        self.inner.callback_url.as_deref()
     }
 
     /// The same for every attempt of one call: the key that makes a repeat safe.

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::redact::Redactor;
-use crate::{Arguments, CallContext, CallError, Effect, Message, SecretRef, ToolName, ToolSpec, Violation};
+use crate::{
+    Arguments, CallContext, CallError, Effect, Later, Message, Reply, SecretRef, ToolName, ToolSpec,
+    Violation,
+};
 
 /// A future behind `dyn`, as the seams return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -99,7 +102,15 @@ pub trait Prepared: Send + Sync {
         None
     }
 
+    /// How the answer of a call comes.
+    fn reply(&self) -> Reply {
+        Reply::Now
+    }
+
     /// Makes one attempt. Dropping the future must stop the work.
+    ///
+    /// What it gives may say that the answer comes later. Then it is run again when it is time to look, with a
+    /// context that holds what it said; see [`CallContext::resumed`].
     fn run<'a>(
         &'a self,
         arguments: &'a Arguments,
@@ -129,18 +140,25 @@ pub struct ToolOutput {
     pub is_masked: bool,
     /// `data` as JSON text, where the kind has it at hand: a record need not write it again.
     pub text: Option<Arc<str>>,
+    /// This is not the answer yet: `data` is nothing.
+    pub later: Option<Later>,
 }
 
 impl ToolOutput {
     /// Of a kind that has taken out the secrets itself.
     pub fn masked(data: Value) -> Self {
-        Self { data, is_masked: true, text: None }
+        Self { data, is_masked: true, text: None, later: None }
+    }
+
+    /// The answer comes later.
+    pub fn later(later: Later) -> Self {
+        Self { later: Some(later), ..Self::masked(Value::Null) }
     }
 }
 
 impl From<Value> for ToolOutput {
     fn from(data: Value) -> Self {
-        Self { data, is_masked: false, text: None }
+        Self { data, is_masked: false, text: None, later: None }
     }
 }
 

@@ -31,7 +31,7 @@ impl RetryPolicy {
 
     /// Whether this failure may be followed by another attempt.
     pub fn repeats(&self, error: &CallError) -> bool {
-        error.kind().is_transient() && (self.repeatable || error.did_nothing())
+        error.is_retryable() && (self.repeatable || error.did_nothing())
     }
 
     /// The pauses between attempts, before jitter; the iterator ends when we should give up.

@@ -161,8 +161,9 @@ impl Variable {
     }
 
     /// The value that the call gives for a reserved name.
-    pub fn of_call(&self, call: &CallId) -> Option<Value> {
-        (self.name == CALL_ID && self.steps.is_empty()).then(|| Value::from(call.as_str()))
+    pub fn of_call(&self, call: &CallId, callback: Option<&str>) -> Option<Value> {
+        let value = if self.name == CALL_ID { Some(call.as_str()) } else { callback };
+        value.filter(|_| self.is_reserved() && self.steps.is_empty()).map(Value::from)
     }
 }
 

@@ -31,6 +31,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What was brought to us, in place of an answer that we asked for.
+    pub fn brought(headers: HeaderMap, body: Bytes, from: Destination) -> Self {
+        let path = PathAndQuery::from_static("/");
+        Self { status: StatusCode::OK, headers, body, was_redirected: false, from, path }
+    }
+
     /// The whole URL it came from, after redirects.
     pub fn url(&self) -> Url {
         self.from.join(&self.path)

@@ -8,13 +8,14 @@ use futures_util::FutureExt;
 use haft_core::call::{CallInfo, Freshness, ProgressSink};
 use haft_core::secret::SecretOwner;
 use haft_core::{
-    Artifacts, CallContext, CallError, CallOptions, Effect, ErrorKind, Message, RetryPolicy, SecretRef,
-    Secrets, ToolOutput, ToolSpec,
+    Artifacts, CallContext, CallError, CallOptions, Effect, ErrorKind, Later, Message, Parked, Resumed,
+    RetryPolicy, SecretRef, Secrets, ToolOutput, ToolSpec,
 };
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::admit::AdmittedCall;
 use crate::breaker::Breaker;
@@ -75,7 +76,8 @@ async fn answer(engine: &Inner, call: &AdmittedCall, flight: &mut Flight<'_>) ->
     let spec = &call.entry.version.spec;
     let times = Times::of(spec, flight.options());
     let ttl = Duration::from_secs(spec.cache_ttl);
-    let cached = engine.cache.as_ref().filter(|_| !ttl.is_zero() && call.entry.effect == Effect::Read);
+    let is_kept = !ttl.is_zero() && call.entry.effect == Effect::Read && !flight.parks();
+    let cached = engine.cache.as_ref().filter(|_| is_kept);
     match cached {
         // In a box: most calls need none of the room it takes.
         Some(cache) => Box::pin(answer_by_cache(engine, call, flight, times, (cache, ttl))).await,
@@ -172,7 +174,9 @@ fn pass_limits(
     if let Some(breaker) = &breaker {
         breaker.check(now)?;
     }
-    if let Some(limiter) = entry.limiter.as_ref().filter(|_| engine.limits_on) {
+    // A call that goes on has been counted.
+    let is_counted = engine.limits_on && flight.options().resumed.is_none();
+    if let Some(limiter) = entry.limiter.as_ref().filter(|_| is_counted) {
         limiter.take(&entry.version.spec.name, caller.user, now)?;
     }
     Ok(breaker)
@@ -205,12 +209,32 @@ async fn make(
     let progress = both(flight.options().progress.clone(), engine.progress.clone());
     let artifacts = engine.artifacts.clone();
     let mut context = context(progress, call, flight, place, times.deadline, secrets, artifacts);
+    if let Some(resumed) = &options.resumed {
+        context = context.resuming(resumed.clone());
+    }
     let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
-    let retry = RetryPolicy::new(entry.effect, spec.retry_count, options.retries, first_pause);
+    let retries = |context: &CallContext| {
+        // Looking for an answer changes nothing, whatever the call did.
+        let effect = if context.resumed().is_some() { Effect::Read } else { entry.effect };
+        RetryPolicy::new(effect, spec.retry_count, options.retries, first_pause)
+    };
+    let mut retry = retries(&context);
     let mut pauses = retry.pauses();
     loop {
-        flight.attempting(context.attempt());
+        if context.resumed().is_none() {
+            flight.attempting(context.attempt());
+        }
         let error = match attempt(call, &context, breaker.as_ref(), times).await {
+            Ok(ToolOutput { later: Some(later), .. }) if flight.parks() => {
+                flight.comes_later(later);
+                return Ok(Arc::default());
+            }
+            Ok(ToolOutput { later: Some(later), .. }) => {
+                context = Box::pin(look_again(spec, &context, later, times)).await?;
+                retry = retries(&context);
+                pauses = retry.pauses();
+                continue;
+            }
             Ok(mut output) => {
                 if let Some(mask) = mask.as_ref().filter(|_| !output.is_masked) {
                     mask.value(&mut output.data);
@@ -239,6 +263,25 @@ async fn make(
         sleep(pause).await;
         context = context.next_attempt();
     }
+}
+
+/// Waits until it is time to look for an answer that comes later, where there is time for that.
+async fn look_again(
+    spec: &ToolSpec,
+    context: &CallContext,
+    later: Later,
+    times: Times,
+) -> Result<CallContext, CallError> {
+    if let Some(progress) = later.progress.clone() {
+        context.progress(progress);
+    }
+    let next = Instant::now() + later.after.unwrap_or(LONGEST);
+    if next >= times.deadline {
+        return Err(timed_out(spec, times.total).that_must_not_be_repeated());
+    }
+    sleep_until(next).await;
+    let parked = Parked { id: Uuid::nil(), attempts: context.attempt(), later };
+    Ok(context.resuming(Arc::new(Resumed { parked, came: None })))
 }
 
 /// One attempt: let through by the breaker, and counted by it.
@@ -311,6 +354,7 @@ fn context(
         secrets,
         artifacts,
         progress,
+        callback_url: options.callback_url.clone(),
         place: place.map(|place| Box::new(place) as Box<dyn std::any::Any + Send + Sync>),
     })
 }

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use haft_core::error::ROOT;
 use haft_core::mask::Mask;
-use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message, ToolExecutionResult, Violation};
-use jiff::Timestamp;
+use haft_core::{
+    CallError, CallId, CallOptions, Caller, ErrorKind, Later, Message, Parked, ToolExecutionResult, Violation,
+};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -50,6 +52,9 @@ pub(crate) struct Flight<'a> {
     /// The result as text, where its kind had it.
     text: Option<Arc<str>>,
     attempts: u32,
+    /// Where its caller does not wait for an answer that comes later.
+    parks: bool,
+    later: Option<Later>,
     started: Instant,
     started_at: Timestamp,
     landed: bool,
@@ -65,7 +70,8 @@ impl<'a> Flight<'a> {
         events: Option<&'a Events>,
         place: Option<Place>,
     ) -> Self {
-        let id = Uuid::now_v7();
+        let resumed = options.resumed.as_deref();
+        let id = resumed.map_or_else(Uuid::now_v7, |resumed| resumed.parked.id);
         let flight = Self {
             caller,
             options,
@@ -79,13 +85,39 @@ impl<'a> Flight<'a> {
             coerced: Vec::new(),
             mask: None,
             text: None,
-            attempts: 0,
-            started: Instant::now(),
+            attempts: resumed.map_or(0, |resumed| resumed.parked.attempts),
+            parks: false,
+            later: None,
+            started: started(id, resumed.is_some()),
             started_at: minted_at(id),
             landed: false,
         };
-        flight.tell(|| Stage::Started);
+        if resumed.is_none() {
+            flight.tell(|| Stage::Started);
+        }
         flight
+    }
+
+    /// An answer that comes later is not waited for.
+    pub(crate) fn set_parking(&mut self) {
+        self.parks = true;
+    }
+
+    pub(crate) fn parks(&self) -> bool {
+        self.parks
+    }
+
+    /// The answer comes later, and nobody waits for it here.
+    pub(crate) fn comes_later(&mut self, later: Later) {
+        self.later = Some(later);
+    }
+
+    /// Leaves the call as it is, to go on another time, where its answer comes later. Nothing is on record of it
+    /// until it lands.
+    pub(crate) fn park(&mut self) -> Option<Parked> {
+        let later = self.later.take()?;
+        self.landed = true;
+        Some(Parked { id: self.id, attempts: self.attempts, later })
     }
 
     pub(crate) fn call_id(&self) -> &CallId {
@@ -243,6 +275,13 @@ impl<'a> Flight<'a> {
             at: now(),
         });
     }
+}
+
+/// When a call began. One that was parked began earlier, maybe in another process.
+fn started(id: Uuid, is_resumed: bool) -> Instant {
+    let at = Instant::now();
+    let ago = if is_resumed { now().duration_since(minted_at(id)) } else { SignedDuration::ZERO };
+    Duration::try_from(ago).ok().and_then(|ago| at.checked_sub(ago)).unwrap_or(at)
 }
 
 impl Drop for Flight<'_> {

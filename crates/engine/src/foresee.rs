@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::{Binding, CallError, Caller, Effect, Policy, ToolExecutionResult, ToolVersion};
+use haft_core::{Binding, CallError, Caller, Effect, Policy, Reply, ToolExecutionResult, ToolVersion};
 use serde_json::Value;
 
 use crate::admit::{AdmittedCall, policy};
@@ -16,6 +16,7 @@ pub struct Bearing {
     pub is_async: bool,
     /// A person may have to be asked, which its arguments decide.
     pub may_ask: bool,
+    pub reply: Reply,
 }
 
 /// A call that would be let in.
@@ -29,6 +30,7 @@ pub struct Foreseen {
     pub asks: bool,
     /// Why, in the words of whoever wrote the rule.
     pub because: Option<String>,
+    pub reply: Reply,
 }
 
 impl ToolService {
@@ -45,6 +47,7 @@ impl ToolService {
         Ok(Some(Bearing {
             is_async: entry.version.spec.run_async,
             may_ask: entry.policy.strictest().stricter(bound) == Policy::Ask,
+            reply: entry.prepared.reply(),
         }))
     }
 
@@ -67,6 +70,7 @@ impl ToolService {
             effect: entry.effect,
             asks: policy(&entry, binding.as_deref(), arguments.as_value()) == Policy::Ask,
             because: because.map(str::to_owned),
+            reply: entry.prepared.reply(),
             arguments: arguments.shared(),
         })
     }

@@ -72,7 +72,7 @@ pub use native::Answer;
 pub use prepare::PreparedTool;
 pub use record::{CallRecord, CallSink, RecordQueue, SinkError};
 pub use secrets::SecretSource;
-pub use service::{CallRequest, SpaceTools, ToolService};
+pub use service::{CallRequest, Leg, SpaceTools, ToolService};
 pub use source::{Loaded, ToolSource};
 pub use tool::Tool;
 

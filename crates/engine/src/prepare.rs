@@ -176,6 +176,7 @@ impl PreparedTool {
             secrets: Arc::default(),
             artifacts: None,
             progress: None,
+            callback_url: None,
             place: None,
         });
         self.prepared.as_curl(&arguments, &context)

@@ -6,8 +6,8 @@ use std::time::Duration;
 use haft_core::call::{ProgressSink, RunMode};
 use haft_core::schema::Admitted;
 use haft_core::{
-    Arguments, Artifacts, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Prepared, Secrets,
-    Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
+    Arguments, Artifacts, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Parked, Prepared,
+    Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -63,6 +63,14 @@ pub struct CallRequest {
     pub tool: String,
     pub arguments: Value,
     pub options: CallOptions,
+}
+
+/// How far a call came.
+#[derive(Debug)]
+pub enum Leg {
+    Landed(ToolExecutionResult),
+    /// Its answer comes later.
+    Parked(Parked),
 }
 
 impl ToolService {
@@ -162,6 +170,19 @@ impl ToolService {
         caller: &Caller,
         request: CallRequest,
     ) -> Result<ToolExecutionResult, CallError> {
+        match self.fly(caller, request, false).await? {
+            Leg::Landed(result) => Ok(result),
+            Leg::Parked(_) => Err(CallError::text(ErrorKind::Internal, "the call was parked")),
+        }
+    }
+
+    /// The same for whoever keeps what is to be waited for: an answer that comes later parks the call, and the
+    /// call goes on with [`CallOptions::resumed`].
+    pub async fn leg(&self, caller: &Caller, request: CallRequest) -> Result<Leg, CallError> {
+        self.fly(caller, request, true).await
+    }
+
+    async fn fly(&self, caller: &Caller, request: CallRequest, parks: bool) -> Result<Leg, CallError> {
         let CallRequest { tool, arguments, options } = request;
         let dry = options.run == RunMode::Dry;
         // A dry run calls nothing, so it leaves no trace.
@@ -173,9 +194,12 @@ impl ToolService {
         let events = self.0.events.as_ref().filter(|_| !dry);
         let entry = self.0.catalogue.find(caller.space, &tool);
         let mut flight = Flight::start(caller, &options, &tool, entry.clone(), events, place);
+        if parks {
+            flight.set_parking();
+        }
         let Some(entry) = entry else {
             flight.refused(Arc::new(arguments), Vec::new());
-            return Ok(flight.land(Err(self.0.catalogue.unknown(caller.space, &tool))));
+            return Ok(Leg::Landed(flight.land(Err(self.0.catalogue.unknown(caller.space, &tool)))));
         };
         let outcome = match admit_anywhere(entry, arguments, &options).await {
             Ok(mut call) => {
@@ -191,9 +215,12 @@ impl ToolService {
                 Err(error)
             }
         };
+        if let Some(parked) = flight.park() {
+            return Ok(Leg::Parked(parked));
+        }
         // Refused, or answered from the cache: what it was given may hold a secret all the same.
         self.mask(&mut flight, caller).await;
-        Ok(flight.land(outcome))
+        Ok(Leg::Landed(flight.land(outcome)))
     }
 
     /// Looks up what the record of a call may not hold, where nobody has.

@@ -9,7 +9,7 @@ use haft_core::{CallError, SpaceId};
 use haft_egress::Egress;
 use haft_engine::ToolService;
 use haft_runs::Runs;
-use haft_server::{App, Metrics, Settings, StoredArtifacts, StoredSecrets, Traces};
+use haft_server::{App, Metrics, Settings, SignedCallbacks, StoredArtifacts, StoredSecrets, Traces};
 use haft_store::{CallLog, Store};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,7 @@ pub(crate) struct Assembly {
     pub(crate) runs: Runs,
     pub(crate) egress: Egress,
     pub(crate) artifacts: Arc<StoredArtifacts>,
+    pub(crate) callbacks: Arc<SignedCallbacks>,
     pub(crate) store: Store,
     pub(crate) log: CallLog,
     /// Whatever is read is at least as new.
@@ -51,6 +52,7 @@ impl Assembly {
         let revision = store.current_revision().await.map_err(said)?;
         let secrets = Arc::new(StoredSecrets::new(store.clone(), space, config.storage.environment));
         let artifacts = Arc::new(StoredArtifacts::new(store.clone(), config.public_url.clone()));
+        let callbacks = Arc::new(SignedCallbacks::new(store.clone(), config.public_url.clone()));
         let parts = Parts {
             egress: egress.clone(),
             store: store.clone(),
@@ -70,12 +72,12 @@ impl Assembly {
             alert_interval,
             artifact_quota: config.artifact_quota,
         };
-        let tasks = tasks::open(&store, &tools, &config.tasks).await.map_err(said)?;
+        let tasks = tasks::open(&store, &tools, callbacks.clone(), &config.tasks).await.map_err(said)?;
         let runs = tasks.runs.clone();
         let app =
             App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), metrics, settings);
         let app = app.with_tasks(tasks);
-        Ok(Self { app, runs, egress, artifacts, store, log, revision, tools, traces })
+        Ok(Self { app, runs, egress, artifacts, callbacks, store, log, revision, tools, traces })
     }
 
     /// Ends what is under way, writes the last records, and lets go of everything.

@@ -7,6 +7,8 @@ use haft_core::{Message, ToolSchema, Violation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::later::LaterConfig;
+
 haft_core::templates! {
     NO_URL = "http.noUrl",
         "is required: an address such as https://api.example.com/items/{open}id{close}, or baseUrl",
@@ -53,6 +55,10 @@ pub(crate) struct Config {
     pub(crate) send_defaults: bool,
     pub(crate) redact: Option<Value>,
     pub(crate) response_filter: Option<String>,
+    /// How one asks for an answer that comes later.
+    pub(crate) poll: Option<LaterConfig>,
+    /// What is known of an answer that we are called back with.
+    pub(crate) callback: Option<LaterConfig>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -161,6 +167,7 @@ impl Config {
                 ("method", self.method.is_some()),
                 ("params", self.params.is_some()),
                 ("body", self.body.is_some()),
+                ("poll", self.poll.is_some()),
             ];
             for (name, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
                 say(name, Message::new(&NOT_GENERIC));
@@ -178,7 +185,7 @@ fn normal(config: &Map<String, Value>, violations: &mut Vec<Violation>) -> Map<S
             ("method", Value::String(method)) => method.to_ascii_uppercase().into(),
             ("bodyType", Value::String(kind)) => kind.to_ascii_lowercase().into(),
             ("auth", Value::String(kind)) => serde_json::json!({"type": kind}),
-            ("auth" | "security", Value::Object(fields)) => {
+            ("auth" | "security" | "poll" | "callback", Value::Object(fields)) => {
                 let fields = one_spelling(&fields, &format!("{name}."), violations);
                 fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
             }

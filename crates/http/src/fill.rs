@@ -79,7 +79,9 @@ impl<'a> Filling<'a> {
     /// The value of a variable. Null is one.
     pub(crate) fn value(&self, variable: &Variable) -> Option<Cow<'a, Value>> {
         if variable.is_reserved() {
-            return variable.of_call(self.context.call_id()).map(Cow::Owned);
+            // Whoever only looks is shown the name: an address that is given out is of use once.
+            let callback = if self.is_seen() { Some("{{callbackUrl}}") } else { self.context.callback_url() };
+            return variable.of_call(self.context.call_id(), callback).map(Cow::Owned);
         }
         variable.find(self.arguments).map(Cow::Borrowed)
     }
@@ -135,6 +137,11 @@ impl<'a> Filling<'a> {
 
     pub(crate) fn violate(&mut self, violation: Violation) {
         self.violations.push(violation);
+    }
+
+    /// The first variable that has no value.
+    pub(crate) fn first_wrong(&self) -> Option<&str> {
+        self.violations.first().map(|violation| violation.path.as_str())
     }
 
     /// Nothing is sent when anything was wrong.

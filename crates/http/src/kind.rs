@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::cookies::Cookies;
 use crate::generic::BaseUrl;
 use crate::headers::Headers;
+use crate::later::Later;
 use crate::query::{Brackets, encode};
 use crate::request::{QueryField, RequestTemplate, Rest, Target};
 use crate::response::Shape;
@@ -30,9 +31,6 @@ haft_core::templates! {
     TOO_WIDE = "http.domainTooWide",
         "opens nearly every host, which only an admin may do",
         "几乎开放了所有主机，仅管理员可以这样设置";
-    NO_CALLBACK = "http.noCallback",
-        "callbackUrl needs background runs, which this server does not have yet",
-        "callbackUrl 需要后台运行，本服务暂不支持";
 }
 
 /// Tools that are HTTP requests. Everything they send goes through one egress guard.
@@ -69,8 +67,17 @@ pub(crate) fn check(config: &Map<String, Value>) -> Vec<Violation> {
     checked.err().unwrap_or_default()
 }
 
-/// What a tool is made of, when nothing is wrong with it.
-fn checked(config: &Config) -> Result<(RequestTemplate, Destination, Hosts, Shape), Vec<Violation>> {
+/// What a tool is made of.
+struct Checked {
+    request: RequestTemplate,
+    to: Destination,
+    hosts: Hosts,
+    shape: Shape,
+    later: Option<Later>,
+}
+
+/// The same, when nothing is wrong with it.
+fn checked(config: &Config) -> Result<Checked, Vec<Violation>> {
     let mut violations = Vec::new();
     let request = request(config, &mut violations);
     let hosts = hosts(config, &mut violations);
@@ -85,14 +92,13 @@ fn checked(config: &Config) -> Result<(RequestTemplate, Destination, Hosts, Shap
         violations.push(Violation::new("url", Message::new(&NOT_ABSOLUTE)));
         return Err(violations);
     };
-    if request.variables().any(|variable| variable.name == CALLBACK_URL) {
-        violations.push(Violation::new(haft_core::error::ROOT, Message::new(&NO_CALLBACK)));
-    }
-    if violations.is_empty() { Ok((request, to, hosts, shape)) } else { Err(violations) }
+    let uses_callback = request.variables().any(|variable| variable.name == CALLBACK_URL);
+    let later = Later::parse(config, uses_callback, &mut violations);
+    if violations.is_empty() { Ok(Checked { request, to, hosts, shape, later }) } else { Err(violations) }
 }
 
 fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> {
-    let (request, to, hosts, shape) = checked(config)?;
+    let Checked { request, to, hosts, shape, later } = checked(config)?;
     let (origin, policy, effect) = match &request.target {
         Target::Template { url, method } => {
             (url.origin(), ToolPolicy::new(url.origin(), hosts), of_method(method))
@@ -103,6 +109,10 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         }
     };
     let for_admins = too_wide(policy.hosts());
+    let mut secrets = request.secrets();
+    secrets.extend(later.iter().flat_map(Later::secrets));
+    secrets.sort_unstable();
+    secrets.dedup();
     let literals = Mask::new(request.literals().iter().map(String::as_str));
     Ok(HttpTool {
         egress,
@@ -114,7 +124,8 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         limit: config.security.max_response_size,
         send_defaults: config.send_defaults,
         schema: request.schema(),
-        secrets: request.secrets(),
+        secrets,
+        later,
         for_admins,
         literals: (!literals.is_empty()).then(|| Arc::new(literals)),
         request,

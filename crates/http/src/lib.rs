@@ -15,6 +15,7 @@ mod headers;
 pub mod import;
 mod json;
 mod kind;
+mod later;
 mod lift;
 mod markers;
 mod multipart;
@@ -53,5 +54,6 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
     .flatten()
     .copied()
     .chain(import::all_templates())
+    .chain(later::all_templates())
     .collect()
 }

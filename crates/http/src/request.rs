@@ -7,8 +7,10 @@ use haft_core::error::ROOT;
 use haft_core::text::Variable;
 use haft_core::{CallError, Message, SecretRef, Violation};
 use haft_egress::{Destination, Request};
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::auth::Auth;
 use crate::body::{JsonTemplate, NOT_A_FORM, encode};
@@ -192,6 +194,19 @@ impl RequestTemplate {
             headers.insert(IDEMPOTENCY_KEY, key);
         }
         Filled { method, path, headers, body }
+    }
+
+    /// What shows who asks, for another request to the same origin: its headers, and its path with the query.
+    pub(crate) fn fill_credentials(&self, filling: &mut Filling<'_>, url: &Url) -> (HeaderMap, String) {
+        let mut headers = self.headers.fill(filling);
+        self.cookies.fill(filling, &mut headers);
+        headers.remove(CONTENT_TYPE);
+        headers.remove(&IDEMPOTENCY_KEY);
+        let mut pairs = Pairs::default();
+        self.auth.fill(filling, &mut headers, &mut pairs);
+        let mut path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
+        append(&mut path, &pairs);
+        (headers, path)
     }
 
     /// The path a model gave; its query may not speak for the tool.

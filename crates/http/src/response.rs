@@ -33,7 +33,7 @@ const COMPACT: usize = 4096;
 const ERROR_BODY: usize = 2048;
 
 /// What a filter may make; no more than an answer may have.
-const MOST: Most = Most { values: 4_000_000, characters: 32 << 20 };
+pub(crate) const MOST: Most = Most { values: 4_000_000, characters: 32 << 20 };
 
 /// What parsed JSON may take in memory: that of an ordinary answer many times over.
 const LEAST_MEMORY: usize = 64 << 20;
@@ -58,37 +58,76 @@ impl Shape {
         masks: &[Arc<Mask>],
         limit: usize,
     ) -> Result<ToolOutput, CallError> {
-        let failure = status::error(answer);
-        let mut content = match content(answer, limit) {
-            Ok(content) => content,
-            Err(too_large) => return Err(failure.unwrap_or(too_large)),
-        };
-        let mut is_masked = false;
+        let mut content = self.content(answer, masks, limit)?;
+        self.clean(&mut content, answer, masks);
+        self.output(content, answer, masks)
+    }
+
+    /// What an answer holds, as it came; or the error that it is.
+    pub(crate) fn content(
+        &self,
+        answer: &Answer,
+        masks: &[Arc<Mask>],
+        limit: usize,
+    ) -> Result<Content, CallError> {
+        match (status::error(answer), content(answer, limit)) {
+            (None, content) => content,
+            (Some(error), Ok(content)) => Err(self.with_body(error, content, answer, masks)),
+            (Some(error), Err(_)) => Err(error),
+        }
+    }
+
+    /// Takes out what nobody may see.
+    pub(crate) fn clean(&self, content: &mut Content, answer: &Answer, masks: &[Arc<Mask>]) {
         for mask in masks {
             // In what was written in another charset nothing can be found before it is decoded.
             if content.is_recoded || mask.may_be_in(&answer.body) {
                 mask.value(&mut content.value);
-                is_masked = true;
+                content.is_as_it_came = false;
             }
         }
         if !self.redact.is_empty() && content.kind != Kind::Binary {
-            self.redact(&mut content);
+            self.redact(content);
+            content.is_as_it_came = false;
         }
-        if let Some(error) = failure {
-            return Err(match error_body(content) {
-                body if body.is_empty() => error,
-                body => error.detail("body", body),
-            });
+    }
+
+    /// The same for a text that was found in an answer.
+    pub(crate) fn clean_text(&self, text: &str, masks: &[Arc<Mask>]) -> String {
+        let masked = masks.iter().fold(text.to_owned(), |text, mask| mask.text(&text).into_owned());
+        self.redact.text(&masked).into_owned()
+    }
+
+    /// An error, with the answer that it was.
+    pub(crate) fn with_body(
+        &self,
+        error: CallError,
+        mut content: Content,
+        answer: &Answer,
+        masks: &[Arc<Mask>],
+    ) -> CallError {
+        self.clean(&mut content, answer, masks);
+        match error_body(content) {
+            body if body.is_empty() => error,
+            body => error.detail("body", body),
         }
-        let Content { value, kind, is_recoded } = content;
+    }
+
+    /// The result of what is clean.
+    pub(crate) fn output(
+        &self,
+        content: Content,
+        answer: &Answer,
+        masks: &[Arc<Mask>],
+    ) -> Result<ToolOutput, CallError> {
+        let Content { value, kind, is_recoded, is_as_it_came } = content;
         let output = match (&self.filter, kind) {
             (Some(filter), Kind::Json) => filter.run(&value, MOST).map_err(|reason| {
                 let message = Message::new(&FILTER_FAILED).with_messages("reason", vec![reason]);
                 CallError::new(ErrorKind::Execution, message)
             })?,
             (None, Kind::Json) => {
-                let is_as_it_came = !is_masked && !is_recoded && self.redact.is_empty();
-                let text = is_as_it_came.then(|| compact(&answer.body)).flatten();
+                let text = (is_as_it_came && !is_recoded).then(|| compact(&answer.body)).flatten();
                 return Ok(ToolOutput { text, ..ToolOutput::masked(value) });
             }
             (_, Kind::Text) => json!({"data": value}),
@@ -133,11 +172,24 @@ fn error_body(content: Content) -> String {
 }
 
 /// A body, read.
-struct Content {
-    value: Value,
+pub(crate) struct Content {
+    pub(crate) value: Value,
     kind: Kind,
     /// Its bytes were not UTF-8.
     is_recoded: bool,
+    /// Nothing was changed or taken out.
+    is_as_it_came: bool,
+}
+
+impl Content {
+    fn new(value: Value, kind: Kind) -> Self {
+        Self { value, kind, is_recoded: false, is_as_it_came: true }
+    }
+
+    /// A part of it, or what was made of it.
+    pub(crate) fn replace(&mut self, value: Value) {
+        (self.value, self.kind, self.is_as_it_came) = (value, Kind::Json, false);
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -161,11 +213,11 @@ fn content(answer: &Answer, limit: usize) -> Result<Content, CallError> {
     let is_binary_type = ["image/", "audio/", "video/", "font/"].iter().any(|start| media.starts_with(start));
     let body = &answer.body;
     if body.is_empty() {
-        return Ok(Content { value: "".into(), kind: Kind::Text, is_recoded: false });
+        return Ok(Content::new("".into(), Kind::Text));
     }
     let is_utf8 = || std::str::from_utf8(body).is_ok() && !body.contains(&0);
     if !is_text_type && (is_binary_type || !is_utf8()) {
-        return Ok(Content { value: STANDARD.encode(body).into(), kind: Kind::Binary, is_recoded: false });
+        return Ok(Content::new(STANDARD.encode(body).into(), Kind::Binary));
     }
     let (text, used, _) = charset.unwrap_or(encoding_rs::UTF_8).decode(body);
     let is_recoded = used != encoding_rs::UTF_8;
@@ -173,7 +225,7 @@ fn content(answer: &Answer, limit: usize) -> Result<Content, CallError> {
     let may_be_json = says_json || media.is_empty() || text.trim_start().starts_with(['{', '[']);
     if may_be_json {
         match crate::json::parse(&text, LEAST_MEMORY.max(limit.saturating_mul(16))) {
-            Ok(value) => return Ok(Content { value, kind: Kind::Json, is_recoded }),
+            Ok(value) => return Ok(Content { is_recoded, ..Content::new(value, Kind::Json) }),
             Err(Unread::NotJson) => {}
             Err(Unread::TooLarge) => {
                 let message = Message::new(&TOO_MANY_VALUES);
@@ -181,7 +233,7 @@ fn content(answer: &Answer, limit: usize) -> Result<Content, CallError> {
             }
         }
     }
-    Ok(Content { value: text.into_owned().into(), kind: Kind::Text, is_recoded })
+    Ok(Content { is_recoded, ..Content::new(text.into_owned().into(), Kind::Text) })
 }
 
 fn media_type(answer: &Answer) -> Option<&str> {

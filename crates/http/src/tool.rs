@@ -6,9 +6,9 @@ use haft_core::mask::{MASKED, Mask};
 use haft_core::redact::Redactor;
 use haft_core::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, CurlCommand, Effect, ErrorKind, Prepared,
-    SecretRef, ToolOutput, Violation,
+    Reply, SecretRef, ToolOutput, Violation,
 };
-use haft_egress::{Answer, Destination, Egress, Limits, Policy, ToolPolicy};
+use haft_egress::{Answer, Destination, Egress, Limits, Policy, Request, ToolPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, StatusCode};
 use serde_json::{Map, Value, json};
@@ -18,6 +18,8 @@ use crate::config::BodyType;
 use crate::files::{self, Files};
 use crate::fill::{Filling, as_text};
 use crate::headers::{after_scheme, is_credential};
+use crate::later::Later;
+use crate::oauth::{ClientCredentials, Token};
 use crate::request::RequestTemplate;
 use crate::response::Shape;
 
@@ -41,6 +43,8 @@ pub(crate) struct HttpTool {
     pub(crate) schema: Value,
     pub(crate) secrets: Vec<SecretRef>,
     pub(crate) for_admins: Vec<Violation>,
+    /// Where an answer may come later.
+    pub(crate) later: Option<Later>,
     /// Takes out credentials that the definition holds as they are.
     pub(crate) literals: Option<Arc<Mask>>,
 }
@@ -48,7 +52,13 @@ pub(crate) struct HttpTool {
 impl HttpTool {
     async fn call(&self, arguments: &Arguments, context: &CallContext) -> Result<ToolOutput, CallError> {
         let mut masks: Vec<Arc<Mask>> = self.literals.iter().chain(context.mask()).cloned().collect();
-        let outcome = self.send(arguments, context, &mut masks).await;
+        let outcome = match (&self.later, context.resumed()) {
+            (Some(later), Some(resumed)) => {
+                let known = (&resumed.parked.later.state, resumed.came.as_ref());
+                Box::pin(self.look(later, known, &mut masks, arguments, context)).await
+            }
+            (Some(_) | None, _) => self.send(arguments, context, &mut masks).await,
+        };
         outcome.map_err(|error| masks.iter().fold(error, |error, mask| error.masked(mask)))
     }
 
@@ -58,6 +68,7 @@ impl HttpTool {
         context: &CallContext,
         masks: &mut Vec<Arc<Mask>>,
     ) -> Result<ToolOutput, CallError> {
+        self.check_callback(context)?;
         let mut filling = Filling::to_send(arguments.as_value(), context);
         let filled = self.request.fill(&mut filling);
         filling.check()?;
@@ -67,39 +78,59 @@ impl HttpTool {
             None => Files::default(),
         };
         let mut request = self.request.to_send(filled, &files, self.to.clone())?;
-        let token = match &self.request.auth {
-            Auth::ClientCredentials(client) => {
-                let token = Box::pin(client.token(&self.egress, &mut filling)).await?;
-                request.headers.insert(AUTHORIZATION, token.header.clone());
-                masks.push(token.mask.clone());
-                Some((client, token))
-            }
-            Auth::None | Auth::Header { .. } | Auth::Basic { .. } | Auth::Query { .. } => None,
-        };
+        let token = self.authorize(&mut request, &mut filling, masks).await?;
         // The engine ends every attempt in its time.
         let limits = Limits { deadline: None, bytes: self.limit };
         let answer = self.egress.send(Policy::Tool(context.space(), &self.policy), request, limits).await?;
         if let (StatusCode::UNAUTHORIZED, Some((client, token))) = (answer.status, &token) {
             client.forget(token);
         }
-        self.read(answer, masks, context).await
+        match &self.later {
+            Some(later) => Box::pin(self.taken_on(later, answer, masks, arguments, context)).await,
+            None => {
+                let limit = self.limit;
+                let read = move |shape: &Shape, answer: Answer, masks: &[Arc<Mask>]| {
+                    shape.read(&answer, masks, limit)
+                };
+                self.read(answer, masks, context, read).await
+            }
+        }
     }
 
-    async fn read(
+    /// Shows who we are with a token that has to be fetched, where the tool has such.
+    pub(crate) async fn authorize(
+        &self,
+        request: &mut Request,
+        filling: &mut Filling<'_>,
+        masks: &mut Vec<Arc<Mask>>,
+    ) -> Result<Option<(&ClientCredentials, Arc<Token>)>, CallError> {
+        match &self.request.auth {
+            Auth::ClientCredentials(client) => {
+                let token = Box::pin(client.token(&self.egress, filling)).await?;
+                request.headers.insert(AUTHORIZATION, token.header.clone());
+                masks.push(token.mask.clone());
+                Ok(Some((client, token)))
+            }
+            Auth::None | Auth::Header { .. } | Auth::Basic { .. } | Auth::Query { .. } => Ok(None),
+        }
+    }
+
+    /// Makes something of an answer, on a thread of its own where that takes long.
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         answer: Answer,
         masks: &[Arc<Mask>],
         context: &CallContext,
-    ) -> Result<ToolOutput, CallError> {
-        let limit = self.limit;
+        read: impl FnOnce(&Shape, Answer, &[Arc<Mask>]) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
         let heavy = if self.shape.costs_more_than_its_size() { HEAVY_TO_SHAPE } else { HEAVY };
         if answer.body.len() <= heavy {
-            return self.shape.read(&answer, masks, limit);
+            return read(&self.shape, answer, masks);
         }
         // The call keeps its place for as long as anyone works on it.
         let (shape, masks, context) = (self.shape.clone(), masks.to_vec(), context.clone());
         let work = tokio::task::spawn_blocking(move || {
-            let outcome = shape.read(&answer, &masks, limit);
+            let outcome = read(&shape, answer, &masks);
             drop(context);
             outcome
         });
@@ -126,6 +157,10 @@ impl Prepared for HttpTool {
 
     fn secrets(&self) -> &[SecretRef] {
         &self.secrets
+    }
+
+    fn reply(&self) -> Reply {
+        self.later.as_ref().map(Later::reply).unwrap_or_default()
     }
 
     fn reads_own_files(&self, _: &Arguments) -> bool {

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::CALLBACK;
 use crate::failpoint::Failpoints;
 use crate::journal::{DoneStep, Journal, Kept};
 use crate::run::{Ended, Held, Lease, Run, Step, StepState, Wait};
@@ -95,9 +96,19 @@ impl RunContext {
         self.steps.get(key).filter(|step| step.state == StepState::Done).and_then(|step| step.output.as_ref())
     }
 
+    /// Whether a step of this name was ever begun, by whomever it is ended.
+    pub fn knows(&self, key: &str) -> bool {
+        self.steps.contains_key(key)
+    }
+
     /// Whether a step may have had an effect that nobody knows of.
     pub(crate) fn lost_step(&self) -> Option<&Step> {
         self.steps.values().find(|step| step.state == StepState::Reserved && !step.effect.is_repeatable())
+    }
+
+    /// Whether somebody may still tell what became of such a step.
+    pub(crate) fn may_hear(&self) -> bool {
+        self.steps.values().any(|step| step.waits_for.as_deref() == Some(CALLBACK))
     }
 
     /// Does something once. What it gives is kept, and given again whenever the program comes by here.
@@ -162,6 +173,12 @@ impl RunContext {
             }),
             Some(_) | None => Err(Halt::Waiting(vec![wait])),
         }
+    }
+
+    /// Keeps a value by a name, in place of the one that was kept; it is noted together with what comes next.
+    pub fn put(&mut self, key: &str, value: Value) {
+        self.unnoted.retain(|step| step.key != key);
+        self.remember(key, Effect::Read, value);
     }
 
     /// Takes back a step of which certainly nothing became, together with the wait that follows.
@@ -253,6 +270,13 @@ pub struct Reporter {
 }
 
 impl Reporter {
+    /// Once.
+    pub async fn say(&self, progress: &Progress) {
+        let progress = serde_json::to_value(progress).unwrap_or_default();
+        // Not worth stopping for.
+        let _ = self.journal.progress(self.lease, progress).await;
+    }
+
     /// For as long as it is polled.
     pub async fn report(self, mut told: watch::Receiver<Option<Progress>>) {
         loop {
@@ -261,9 +285,7 @@ impl Reporter {
             }
             let progress = told.borrow_and_update().clone();
             if let Some(progress) = progress {
-                let progress = serde_json::to_value(progress).unwrap_or_default();
-                // Not worth stopping for.
-                let _ = self.journal.progress(self.lease, progress).await;
+                self.say(&progress).await;
             }
             sleep(PROGRESS).await;
         }

@@ -11,7 +11,7 @@ mod program;
 mod run;
 mod worker;
 
-pub use call::{APPROVAL, CallProgram, CallRun, Decision};
+pub use call::{APPROVAL, CALLBACK, CallProgram, CallRun, Callbacks, Decision};
 pub use context::{Answer, Halt, Reporter, RunContext};
 pub use failpoint::Failpoints;
 pub use journal::{Claimed, DoneStep, Journal, Kept};

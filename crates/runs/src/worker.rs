@@ -285,7 +285,7 @@ impl Inner {
             sleep(PATIENCE).await;
             return context.release().await;
         };
-        if context.lost_step().is_some() {
+        if context.lost_step().is_some() && (!context.may_hear() || cancel.is_cancelled()) {
             return context.finish(program.gave_up(&run, GaveUp::Unknown).await).await;
         }
         if run.deaths >= run.most_deaths {
@@ -302,6 +302,10 @@ impl Inner {
         };
         match outcome {
             Ok(ended) => context.finish(ended).await,
+            Err(Halt::Waiting(_)) if cancel.is_cancelled() => {
+                let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
+                context.finish(program.gave_up(&run, why).await).await
+            }
             Err(Halt::Waiting(waits)) => {
                 context.suspend(waits).await?;
                 self.failpoints.pass("suspended");

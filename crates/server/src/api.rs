@@ -25,6 +25,8 @@ pub(crate) enum Needs {
     Call,
     /// To change what is in the space.
     Edit,
+    /// The same, or a link with a signature, as for [`Needs::ReadOrLink`].
+    EditOrLink,
     /// To say who is in the space.
     SpaceAdmin,
     /// To see how the server fares, in all spaces.
@@ -41,7 +43,7 @@ impl Needs {
             Self::Identity => "identity",
             Self::Read | Self::ReadOrLink => "read",
             Self::Call => "call",
-            Self::Edit => "edit",
+            Self::Edit | Self::EditOrLink => "edit",
             Self::SpaceAdmin => "spaceAdmin",
             Self::OperatorRead => "operatorRead",
             Self::Operator => "operator",

@@ -218,8 +218,8 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, alerts, approvals, artifacts, audit, changes, docs, events, execute, import, providers,
-        schema_preview, secrets, session, spaces, stats, tasks, tokens, tool_calls, tools, users,
+        agents, alerts, approvals, artifacts, audit, callbacks, changes, docs, events, execute, import,
+        providers, schema_preview, secrets, session, spaces, stats, tasks, tokens, tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),
@@ -228,6 +228,7 @@ pub(crate) fn routes() -> Vec<Route> {
         execute::routes(),
         tasks::routes(),
         approvals::routes(),
+        callbacks::routes(),
         tool_calls::routes(),
         stats::routes(),
         events::routes(),

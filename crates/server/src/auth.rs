@@ -68,6 +68,8 @@ pub(crate) async fn let_in(
     parts: &Parts,
 ) -> Result<Option<Arc<Visitor>>, CallError> {
     match identify(app, parts).await {
+        // Who may less by itself may still hold a link.
+        Ok(visitor) if !visitor.may(needs) && is_link(needs, parts) => Ok(None),
         Ok(visitor) => allowed(visitor, needs).map(Some),
         // The route itself looks at the link, and at nothing else of who is not known.
         Err(error) if error.kind() == ErrorKind::Unauthorized && is_link(needs, parts) => Ok(None),
@@ -82,7 +84,7 @@ fn allowed(visitor: Arc<Visitor>, needs: Needs) -> Result<Arc<Visitor>, CallErro
 /// Whether a request comes with a signature, to a route that takes one.
 fn is_link(needs: Needs, parts: &Parts) -> bool {
     let query = parts.uri.query().unwrap_or_default();
-    needs == Needs::ReadOrLink
+    matches!(needs, Needs::ReadOrLink | Needs::EditOrLink)
         && url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == SIGNATURE)
 }
 

@@ -111,7 +111,8 @@ pub(crate) fn read_as_written<T: DeserializeOwned>(body: Value) -> Result<T, Cal
     })
 }
 
-async fn read_bytes(headers: &HeaderMap, mut body: Body) -> Result<Bytes, Failure> {
+/// A body of whatever kind, as it came.
+pub(crate) async fn read_bytes(headers: &HeaderMap, mut body: Body) -> Result<Bytes, Failure> {
     let check = |length: usize| {
         if length <= LARGEST {
             return Ok(());

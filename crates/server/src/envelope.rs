@@ -29,6 +29,11 @@ pub(crate) fn page(items: impl Serialize, next: Option<String>) -> Response {
     success(StatusCode::OK, json!({"items": items, "nextCursor": next}))
 }
 
+/// The same, with how many there are in all.
+pub(crate) fn page_of(items: impl Serialize, next: Option<String>, total: u64) -> Response {
+    success(StatusCode::OK, json!({"items": items, "nextCursor": next, "total": total}))
+}
+
 /// The same answer with the version of what it shows, for `If-Match`.
 pub(crate) fn tagged(mut response: Response, version: u64) -> Response {
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {

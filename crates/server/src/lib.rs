@@ -6,6 +6,7 @@ mod app;
 mod auth;
 mod body;
 mod call_log;
+mod callbacks;
 mod clearing;
 mod console;
 mod difference;
@@ -34,6 +35,7 @@ mod visitors;
 pub use app::{App, Settings};
 pub use auth::SOURCE;
 pub use call_log::{LoggedCalls, keep_up};
+pub use callbacks::SignedCallbacks;
 pub use listen::serve;
 pub use metrics::Metrics;
 pub use stored_artifacts::StoredArtifacts;
@@ -50,6 +52,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         alerts::TEMPLATES,
         auth::TEMPLATES,
         body::TEMPLATES,
+        callbacks::TEMPLATES,
         console::TEMPLATES,
         error::TEMPLATES,
         form::TEMPLATES,

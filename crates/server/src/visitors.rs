@@ -63,7 +63,7 @@ impl Visitor {
             Needs::Nothing | Needs::Identity => return true,
             Needs::Read | Needs::ReadOrLink => (Role::Viewer, Scope::Read),
             Needs::Call => (Role::Caller, Scope::Call),
-            Needs::Edit => (Role::Editor, Scope::Admin),
+            Needs::Edit | Needs::EditOrLink => (Role::Editor, Scope::Admin),
             Needs::SpaceAdmin => (Role::Admin, Scope::Admin),
             // There is no token that may not read.
             Needs::OperatorRead => return self.user.is_admin,

@@ -44,6 +44,7 @@ pub use credential::CredentialHash;
 pub use feed::Changes;
 pub use history::{Action, HistoryEntry, HistoryFilter, Sight, What, no_space};
 pub use keys::{Key, MasterKeys};
+pub use links::{Linked, Signed};
 pub use log::{
     AgentStats, CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, LoggedCall, Retention,
     Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,

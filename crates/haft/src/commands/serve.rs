@@ -75,6 +75,7 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let addr = listener.local_addr()?;
     assembly.egress.never_dial(addr);
     assembly.artifacts.listens_at(addr);
+    assembly.callbacks.listens_at(addr);
     let app = &assembly.app;
     let stop = app.stopping();
     stop_on_signal(stop.clone())?;

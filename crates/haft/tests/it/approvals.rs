@@ -44,6 +44,13 @@ async fn a_person_approves_edits_or_denies() {
     make(&api, pay(&url, json!({}))).await;
     let small = execute(&api, "pay", json!({"arguments": {"amount": 100}})).await;
     assert_eq!(small.status, 200, "nobody is asked about little: {}", small.body);
+    let dry = execute(&api, "pay", json!({"arguments": {"amount": 500}, "options": {"dryRun": true}})).await;
+    assert_eq!(
+        (dry.status, &dry.data()["data"]["method"]),
+        (200, &json!("POST")),
+        "nor about nothing: {}",
+        dry.body
+    );
     let id = asked(&api, 500).await;
     let waits = task(&api, &id).await;
     assert_eq!(waits["waitingFor"], "approval");
@@ -166,4 +173,98 @@ async fn an_approval_outlives_the_server() {
     assert_eq!(upstream.seen().len(), 1);
     assert_eq!(upstream.seen()[0].json(), json!({"amount": 200}));
     drop(server);
+}
+
+#[tokio::test]
+async fn a_link_lets_anyone_decide_once_who_holds_it() {
+    let (server, api) = start(&[]).await;
+    let (upstream, url) = upstream().await;
+    make(&api, pay(&url, json!({}))).await;
+    let id = asked(&api, 500).await;
+    let made = api.post(&format!("/api/approvals/{id}/link"), &json!({})).await;
+    assert_eq!(made.status, 200, "{}", made.body);
+    let link = made.data()["url"].as_str().expect("an address").to_owned();
+    let signature = link.strip_prefix(&format!("{}/approve/{id}?sig=", server.url)).expect("our own");
+    assert_eq!(made.data()["expiresAt"], {
+        let until = api.get(&format!("/api/approvals/{id}")).await.data()["expiresAt"].clone();
+        let second = until.as_str().expect("an instant").split('.').next().expect("seconds").to_owned();
+        json!(format!("{}Z", second.trim_end_matches('Z')))
+    });
+    let anyone = Client::anonymous(&server.url);
+    let path = format!("/api/approvals/{id}?sig={signature}");
+    let shown = anyone.get(&path).await;
+    assert_eq!(
+        (shown.status, &shown.data()["arguments"], &shown.data()["status"]),
+        (200, &json!({"amount": 500}), &json!("waiting")),
+        "{}",
+        shown.body
+    );
+    // Nothing else is open by it, and without it nothing is.
+    let other = asked(&api, 600).await;
+    for (who, path) in [
+        (&anyone, format!("/api/approvals/{other}?sig={signature}")),
+        (&anyone, format!("/api/approvals/{id}?sig=A{signature}")),
+        (&anyone, format!("/api/approvals/{id}?sig=")),
+        (&anyone, format!("/api/approvals/{id}")),
+        (&anyone, format!("/api/approvals?sig={signature}")),
+        (&anyone, format!("/api/tasks/{id}?sig={signature}")),
+        (&anyone, format!("/api/artifacts/{id}?sig={signature}")),
+    ] {
+        let refused = who.get(&path).await;
+        assert!(matches!(refused.status, 400 | 401 | 404), "{path}: {}", refused.body);
+        assert!(!refused.body.to_string().contains("600"), "{path}");
+    }
+    assert_eq!(
+        anyone
+            .post(&format!("/api/approvals/{other}?sig={signature}"), &json!({"decision": "approve"}))
+            .await
+            .status,
+        401
+    );
+    let bad = anyone.post(&path, &json!({"decision": "approve", "arguments": {"amount": "much"}})).await;
+    assert_eq!(bad.status, 400, "{}", bad.body);
+    let said = json!({"decision": "approve", "arguments": {"amount": 50}, "note": "by mail"});
+    let approved = anyone.post(&path, &said).await;
+    assert_eq!(approved.status, 200, "{}", approved.body);
+    standing(&api, &id, "succeeded").await;
+    assert_eq!(upstream.seen().last().expect("sent").json(), json!({"amount": 50}));
+    assert_eq!(anyone.post(&path, &json!({"decision": "deny"})).await.status, 409, "once");
+    let shown = api.get(&format!("/api/approvals/{id}")).await;
+    assert_eq!(shown.data()["decision"]["byLink"], true, "{}", shown.body);
+    assert!(shown.data()["decision"]["userId"].is_string(), "in the place of whoever made the link");
+    assert_eq!(api.post(&format!("/api/approvals/{id}/link"), &json!({})).await.status, 409);
+    let noted = api.get("/api/changes?limit=50").await.body.to_string();
+    assert!(noted.contains("\"byLink\":true"), "{noted}");
+}
+
+#[tokio::test]
+async fn a_link_ends_with_the_rights_of_whoever_made_it() {
+    let (server, api) = start(&[]).await;
+    let (_upstream, url) = upstream().await;
+    let mut people = Vec::new();
+    for name in ["ada", "bob"] {
+        let person = json!({"name": name, "password": "a long password 1"});
+        assert_eq!(api.post("/api/users", &person).await.status, 201);
+        let entered = Client::anonymous(&server.url).post("/api/login", &person).await;
+        let cookie = entered.header("set-cookie").and_then(|set| set.split(';').next()).expect("a session");
+        people.push(Client::anonymous(&server.url).with("cookie", cookie).with("origin", &server.url));
+    }
+    let team = people[0].post("/api/spaces", &json!({"name": "team"})).await;
+    let space = team.data()["id"].as_str().expect("an id").to_owned();
+    let member = format!("/api/spaces/{space}/members/bob");
+    assert!(people[0].put(&member, &json!({"role": "editor"})).await.status < 300);
+    let [ada, bob] = [0, 1].map(|person: usize| people[person].with("haft-space", &space));
+    make(&ada, pay(&url, json!({}))).await;
+    let id = asked(&ada, 500).await;
+    let made = bob.post(&format!("/api/approvals/{id}/link"), &json!({})).await;
+    assert_eq!(made.status, 200, "{}", made.body);
+    let link = made.data()["url"].as_str().expect("an address").to_owned();
+    let signature = link.split("sig=").nth(1).expect("a signature");
+    let path = format!("/api/approvals/{id}?sig={signature}");
+    let anyone = Client::anonymous(&server.url);
+    assert_eq!(anyone.get(&path).await.status, 200);
+    assert!(ada.put(&member, &json!({"role": "caller"})).await.status < 300);
+    assert_eq!(anyone.get(&path).await.status, 401);
+    assert_eq!(anyone.post(&path, &json!({"decision": "approve"})).await.status, 401);
+    assert_eq!(task(&ada, &id).await["status"], "waiting");
 }

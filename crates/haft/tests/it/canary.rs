@@ -374,7 +374,10 @@ impl Scene {
             vec!["models"]
         } else if path.starts_with("/api/alerts/") {
             vec![self.alert.as_str()]
-        } else if path.starts_with("/api/tasks/") || path.starts_with("/api/approvals/") {
+        } else if ["/api/tasks/", "/api/approvals/", "/api/callbacks/"]
+            .iter()
+            .any(|start| path.starts_with(start))
+        {
             vec![self.task.as_str()]
         } else if path.starts_with("/api/tool-calls/") {
             vec![CALL]

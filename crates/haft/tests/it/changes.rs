@@ -15,7 +15,7 @@ use crate::permissions::good_body;
 use crate::tasks::{execute, standing, taken};
 
 /// Operations that change no configuration; and one that needs a version that is held, which no route makes.
-const UNRECORDED: [&str; 11] = [
+const UNRECORDED: [&str; 13] = [
     "POST /api/tools/schema-preview",
     "POST /api/tools/{id}/execute",
     "POST /api/tools/{id}/circuit/reset",
@@ -25,6 +25,8 @@ const UNRECORDED: [&str; 11] = [
     "POST /api/artifacts",
     "DELETE /api/artifacts/{id}",
     "POST /api/artifacts/{id}/link",
+    "POST /api/approvals/{id}/link",
+    "POST /api/callbacks/{id}",
     "POST /api/login",
     "POST /api/logout",
 ];

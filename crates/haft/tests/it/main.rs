@@ -40,6 +40,7 @@ mod providers;
 mod recovery;
 mod serve;
 mod sessions;
+mod slow_apis;
 mod stats;
 mod survival;
 mod tasks;

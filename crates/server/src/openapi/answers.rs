@@ -170,7 +170,7 @@ fn kinds(route: &Route) -> Vec<ErrorKind> {
         ErrorKind::Internal,
         ErrorKind::Unavailable,
     ];
-    if route.needs != Needs::Nothing {
+    if route.needs != Needs::Nothing || route.path.contains('{') {
         kinds.push(ErrorKind::NotFound);
     }
     // What is not on record whole cannot be copied, either.

@@ -76,7 +76,9 @@ fn operation(route: &Route, components: &Value) -> Value {
     let (word, scopes, roles) = rights(route.needs);
     let security = match route.needs {
         Needs::Nothing => json!([]),
-        Needs::ReadOrLink => json!([{"bearer": scopes}, {"session": roles}, {"link": []}]),
+        Needs::ReadOrLink | Needs::EditOrLink => {
+            json!([{"bearer": scopes}, {"session": roles}, {"link": []}])
+        }
         Needs::Identity
         | Needs::Read
         | Needs::Call
@@ -109,7 +111,7 @@ fn rights(needs: Needs) -> (&'static str, &'static [&'static str], &'static [&'s
         Needs::Identity => ("identity", &[], &[]),
         Needs::Read | Needs::ReadOrLink => ("read", &["read"], &["viewer"]),
         Needs::Call => ("call", &["call"], &["caller"]),
-        Needs::Edit => ("edit", &["admin"], &["editor"]),
+        Needs::Edit | Needs::EditOrLink => ("edit", &["admin"], &["editor"]),
         Needs::SpaceAdmin => ("spaceAdmin", &["admin"], &["admin"]),
         Needs::OperatorRead => ("operatorRead", &["read"], &["operator"]),
         Needs::Operator => ("operator", &["admin"], &["operator"]),

@@ -89,14 +89,11 @@ async fn execute(
     let key = key.map(|key| key_of(&key, &tool, &body)).transpose()?;
     let ExecuteTool { arguments, options } = read(body)?;
     let (mut options, mut how) = options.split();
-    how.key = key.filter(|_| options.run == RunMode::Real);
+    how.key = key;
     options.trace_parent = trace_parent;
     if let Some(agent) = options.agent {
         // In a box: most calls need none of the room it takes.
         options.binding = Box::pin(binding(&state, &caller, agent, &tool)).await?;
-    }
-    if options.run == RunMode::Dry {
-        how = How::default();
     }
     tasks::execute(&state, &caller, &asked, CallRequest { tool, arguments, options }, how).await
 }

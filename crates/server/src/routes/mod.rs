@@ -5,6 +5,7 @@ pub(crate) mod alerts;
 pub(crate) mod approvals;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
+pub(crate) mod callbacks;
 pub(crate) mod changes;
 pub(crate) mod docs;
 pub(crate) mod events;
@@ -30,7 +31,7 @@ use haft_core::Template;
 /// Every message of the routes.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     let own = [
-        approvals::TEMPLATES,
+        callbacks::TEMPLATES,
         events::TEMPLATES,
         execute::TEMPLATES,
         saving::TEMPLATES,
@@ -45,6 +46,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .flatten()
         .copied()
         .chain(agents::all_templates())
+        .chain(approvals::all_templates())
         .chain(alerts::all_templates())
         .chain(providers::all_templates())
         .chain(import::all_templates())

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use haft_core::call::Freshness;
-use haft_core::{CallError, CallId, Caller, ErrorKind, Message, RunId};
+use haft_core::call::{Freshness, RunMode};
+use haft_core::{CallError, CallId, Caller, ErrorKind, Message, Reply, RunId};
 use haft_engine::{CallRequest, Foreseen};
 use haft_runs::{About, CallRun, NewRun, Place, Run, RunKey, RunStatus, Runs};
 use haft_store::RunJournal;
@@ -114,6 +114,11 @@ pub(crate) async fn execute(
     request: CallRequest,
     how: How,
 ) -> Result<Response, Failure> {
+    if request.options.run == RunMode::Dry {
+        // Nothing is sent, so nobody is asked.
+        let options = request.options.approved();
+        return plain(state, caller, asked, CallRequest { options, ..request }).await;
+    }
     let Some(tasks) = state.tasks.get() else {
         return match how.is_plain() {
             true => plain(state, caller, asked, request).await,
@@ -122,8 +127,9 @@ pub(crate) async fn execute(
     };
     let binding = request.options.binding.as_deref();
     let bearing = state.tools.bearing(caller, &request.tool, binding).await?;
-    let is_plain =
-        bearing.is_none_or(|bearing| !bearing.may_ask && (!bearing.is_async || how.mode.is_some()));
+    let is_plain = bearing.is_none_or(|bearing| {
+        !bearing.may_ask && (!bearing.is_async || how.mode.is_some()) && bearing.reply == Reply::Now
+    });
     if is_plain && how.is_plain() {
         return plain(state, caller, asked, request).await;
     }
@@ -160,7 +166,8 @@ impl Tasks {
             None => foreseen.tool.spec.run_async || how.delay.is_some(),
         };
         let is_queued = is_async || foreseen.asks;
-        if !is_queued && how.async_after.is_none() && how.key.is_none() {
+        let comes_later = foreseen.reply != Reply::Now;
+        if !is_queued && how.async_after.is_none() && how.key.is_none() && !comes_later {
             return plain(state, caller, asked, request).await;
         }
         let new = NewRun { most_deaths: self.most_deaths, ..new_run(caller, &request, &foreseen, &how) };
@@ -168,6 +175,8 @@ impl Tasks {
         let patience = match (is_queued, how.async_after) {
             (_, Some(pause)) => pause,
             (true, None) => Duration::ZERO,
+            // It goes on as a task when the caller has waited as long as for any call.
+            (false, None) if comes_later => Duration::from_millis(foreseen.tool.spec.total_timeout),
             (false, None) => LONGEST,
         };
         let run = if patience.is_zero() {

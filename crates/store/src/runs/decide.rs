@@ -88,8 +88,14 @@ impl RunJournal {
         after.ok_or_else(|| failure::not_found(&failure::TASK, id))
     }
 
-    /// Tries a run once more that did not do what it should.
-    pub async fn retry(&self, space: SpaceId, id: RunId, by: Option<UserId>) -> Result<Run, CallError> {
+    /// Tries a run once more that did not do what it should. Steps of these names are done anew.
+    pub async fn retry(
+        &self,
+        space: SpaceId,
+        id: RunId,
+        by: Option<UserId>,
+        anew: &[&str],
+    ) -> Result<Run, CallError> {
         let store = self.0.store.acting_for(by);
         let mut change = store.change_for_listeners(space).await?;
         let now = self.0.clock.now(&mut change.tx).await?;
@@ -102,7 +108,10 @@ impl RunJournal {
                 return Err(conflict(&NOT_ENDED, before.status));
             }
         }
-        // What it did stays done; what nobody knows of, and pauses before it, are gone.
+        // What else it did stays done; what nobody knows of, and pauses before it, are gone.
+        for key in anew {
+            change.tx.run("DELETE FROM run_steps WHERE run_id = $1 AND key = $2", args![id, *key]).await?;
+        }
         let sql = "DELETE FROM run_steps WHERE run_id = $1 AND (state <> 'done' OR waits_for = 'retry')";
         change.tx.run(sql, args![id]).await?;
         let sql =
@@ -166,7 +175,7 @@ impl RunJournal {
         }
         let action = if is_approved { Action::Approved } else { Action::Denied };
         let mut details = json!({});
-        for field in ["note", "edited"] {
+        for field in ["note", "edited", "byLink"] {
             if let Some(said) = value.get(field).filter(|said| !said.is_null()) {
                 details[field] = said.clone();
             }

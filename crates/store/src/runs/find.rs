@@ -137,11 +137,18 @@ impl RunJournal {
         Ok(page.cut(found, |approval| ("", approval.run.id.to_string())))
     }
 
-    /// A step of a run that waits for a person, or did.
+    /// So many runs wait for a person.
+    pub async fn count_approvals(&self, space: SpaceId) -> Result<u64, CallError> {
+        let sql = "SELECT COUNT(*) FROM run_steps WHERE space_id = $1 AND waits_for = 'approval' AND state = 'waiting'";
+        let row = self.db().row(sql, args![space]).await?;
+        row.map_or(Ok(0), |row| row.number(0))
+    }
+
+    /// The step of a run that waits for a person, or was the last to do so.
     pub async fn approval(&self, space: SpaceId, id: RunId) -> Result<Option<Approval>, CallError> {
         let Some(run) = self.get(space, id).await? else { return Ok(None) };
         let steps = self.steps(space, id).await?;
-        let step = steps.into_iter().find(|step| step.waits_for.as_deref() == Some("approval"));
+        let step = steps.into_iter().rfind(|step| step.waits_for.as_deref() == Some("approval"));
         Ok(step.map(|step| Approval { run, step }))
     }
 

@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 use haft_core::artifact::{Artifact, LARGEST, NewArtifact};
 use haft_core::id::ArtifactId;
 use haft_core::space::Role;
-use haft_core::{CallError, ErrorKind, Locale, SpaceId, UserId};
-use haft_store::{Database, Force, Page, Store, Upload};
+use haft_core::{CallError, ErrorKind, Locale, RunId, SpaceId, UserId};
+use haft_store::{Database, Force, Linked, Page, Signed, Store, Upload};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
@@ -285,6 +285,18 @@ async fn files_of_who_has_left_go_and_so_do_those_of_a_space() {
     .await;
 }
 
+fn to(id: ArtifactId) -> Linked {
+    Linked::Artifact(id)
+}
+
+fn by_nobody(space: SpaceId, until: Timestamp) -> Signed {
+    Signed { space, by: None, until }
+}
+
+fn space(store: &Store, to: Linked, signature: &str, now: Timestamp) -> Option<SpaceId> {
+    store.signed(to, signature, now).map(|signed| signed.space)
+}
+
 #[tokio::test]
 async fn a_link_opens_one_file_until_it_expires() {
     both(async |place| {
@@ -293,23 +305,27 @@ async fn a_link_opens_one_file_until_it_expires() {
         let id = ArtifactId::from(uuid::Uuid::now_v7());
         let now = Timestamp::now();
         let later = |seconds: u64| now.saturating_add(Duration::from_secs(seconds)).expect("an instant");
-        let signature = store.sign_artifact(home.id, id, later(3600)).expect("signed");
-        assert_eq!(store.signed_space(id, &signature, now), Some(home.id));
-        assert_eq!(store.signed_space(id, &signature, later(3598)), Some(home.id));
-        assert_eq!(store.signed_space(id, &signature, later(3600)), None, "expired");
+        let signature = store.sign(to(id), by_nobody(home.id, later(3600))).expect("signed");
+        assert_eq!(space(&store, to(id), &signature, now), Some(home.id));
+        assert_eq!(space(&store, to(id), &signature, later(3598)), Some(home.id));
+        assert_eq!(space(&store, to(id), &signature, later(3600)), None, "expired");
         let another = ArtifactId::from(uuid::Uuid::now_v7());
-        assert_eq!(store.signed_space(another, &signature, now), None, "another file's");
-        let elsewhere = store.sign_artifact(away.id, id, later(3600)).expect("signed");
-        assert_eq!(store.signed_space(id, &elsewhere, now), Some(away.id), "each names its own space");
+        assert_eq!(space(&store, to(another), &signature, now), None, "another file's");
+        let elsewhere = store.sign(to(id), by_nobody(away.id, later(3600))).expect("signed");
+        assert_eq!(space(&store, to(id), &elsewhere, now), Some(away.id), "each names its own space");
 
         for at in 0..signature.len() {
             let mut changed = signature.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).expect("text");
-            assert_eq!(store.signed_space(id, &changed, now), None, "character {at}");
+            assert_eq!(space(&store, to(id), &changed, now), None, "character {at}");
+        }
+        let run = RunId::from(uuid::Uuid::from(id));
+        for other in [Linked::Callback(run), Linked::Approval(run)] {
+            assert_eq!(space(&store, other, &signature, now), None, "for something else of the same id");
         }
         for odd in ["", "A", "!", &signature[..signature.len() - 1], &format!("{signature}A")] {
-            assert_eq!(store.signed_space(id, odd, now), None, "{odd}");
+            assert_eq!(space(&store, to(id), odd, now), None, "{odd}");
         }
     })
     .await;
@@ -323,12 +339,12 @@ async fn a_link_outlives_its_key_as_long_as_that_is_known() {
         let until = now.saturating_add(Duration::from_secs(60)).expect("an instant");
         let store = place.open_with(keys(&[KEY])).await;
         let (_, home) = user(&store, "ada").await;
-        let signature = store.sign_artifact(home.id, id, until).expect("signed");
+        let signature = store.sign(to(id), by_nobody(home.id, until)).expect("signed");
         for (known, expected) in
             [(vec![NEW_KEY, KEY], Some(home.id)), (vec![KEY], Some(home.id)), (vec![NEW_KEY], None)]
         {
             let store = Store::open(&Database::Memory, keys(&known)).await.expect("a store");
-            assert_eq!(store.signed_space(id, &signature, now), expected, "{known:?}");
+            assert_eq!(space(&store, to(id), &signature, now), expected, "{known:?}");
         }
     })
     .await;

@@ -142,7 +142,7 @@ fn fill(rng: &mut Rng, known: &Known, path: &str) -> String {
             ("{id}", "users") => vec![known.user.as_str()],
             ("{id}", "alerts") => vec![known.alert.as_str()],
             ("{id}", "artifacts") => vec![known.artifact.as_str()],
-            ("{id}", "tasks" | "approvals") => vec![known.task.as_str()],
+            ("{id}", "tasks" | "approvals" | "callbacks") => vec![known.task.as_str()],
             _ => Vec::new(),
         };
         segments.push(if !segment.starts_with('{') {

@@ -246,7 +246,7 @@ fn of_providers_and_secrets() -> Vec<Row> {
 }
 
 fn of_tasks() -> Vec<Row> {
-    use Needs::{Call, Edit, Read};
+    use Needs::{Call, Edit, Nothing, Read};
     let resolve = json!({"status": "succeeded"});
     vec![
         get("GET /api/tasks", Read),
@@ -257,6 +257,9 @@ fn of_tasks() -> Vec<Row> {
         row("POST /api/tasks/{id}/resolve", Edit, [Case::new(409).body(resolve)]),
         get("GET /api/approvals", Read),
         get("GET /api/approvals/{id}", Read),
+        row("POST /api/approvals/{id}/link", Edit, [Case::new(200)]),
+        // Who brings no signature learns nothing, whoever it is.
+        row("POST /api/callbacks/{id}", Nothing, [Case::new(404).body(json!({}))]),
         row("POST /api/approvals/{id}", Edit, [Case::new(200).body(json!({"decision": "deny"}))]),
     ]
 }

@@ -116,7 +116,7 @@ impl Things {
             "tool-calls" => &self.call,
             "alerts" => &self.alert,
             "artifacts" => &self.artifact,
-            "tasks" | "approvals" => &self.task,
+            "tasks" | "approvals" | "callbacks" => &self.task,
             _ => NOBODY,
         };
         let filled: [(&str, &str); 5] = [
@@ -298,7 +298,7 @@ impl World {
                     put(&self.admin, &path, &json!({"role": "admin"})).await;
                 }
             }
-            "tasks" | "approvals" => {
+            "tasks" | "approvals" | "callbacks" => {
                 things.task = task_of(&self.admin).await;
                 if path.ends_with("/retry") {
                     let ended =

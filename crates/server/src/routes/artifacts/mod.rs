@@ -13,6 +13,7 @@ use axum::response::Response;
 use haft_core::artifact::{self, Artifact, PATH, SIGNATURE};
 use haft_core::id::ArtifactId;
 use haft_core::{CallError, UserId};
+use haft_store::{Linked, Signed};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -136,7 +137,8 @@ async fn link(
     let until = haft_engine::now().saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
     // A signature knows whole seconds.
     let expires_at = Timestamp::from_second(until.as_second()).unwrap_or(until);
-    let signature = state.store.sign_artifact(artifact.space_id, artifact.id, expires_at)?;
+    let signed = Signed { space: artifact.space_id, by: Some(visitor.user.id), until: expires_at };
+    let signature = state.store.sign(Linked::Artifact(artifact.id), signed)?;
     let url = state.url_of(&headers, &format!("{PATH}{}?{SIGNATURE}={signature}", artifact.id));
     Ok(envelope::success(StatusCode::OK, Link { url, expires_at }))
 }

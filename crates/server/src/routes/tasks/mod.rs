@@ -136,7 +136,7 @@ async fn retry(
     Named(id): Named,
 ) -> Result<Response, Failure> {
     let (tasks, run) = find(&state, visitor.space, &id).await?;
-    let run = tasks.journal.retry(visitor.space, run.id, Some(visitor.user.id)).await?;
+    let run = tasks.journal.retry(visitor.space, run.id, Some(visitor.user.id), &CallRun::ANEW).await?;
     Ok(envelope::success(StatusCode::OK, Shown::from(&run)))
 }
 

@@ -1,20 +1,25 @@
-//! What people are asked: `GET /api/approvals[/{id}]`, `POST /api/approvals/{id}`. An approval has the id of its task.
+//! What people are asked: `GET /api/approvals[/{id}]`, `POST /api/approvals/{id}`, `POST /api/approvals/{id}/link`.
+//!
+//! An approval has the id of its task. Whoever holds a link to one reads and decides it without signing in.
+
+mod link;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::call::Consent;
-use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId};
+use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, Template};
 use haft_runs::{CallRun, Decision, StepState};
 use haft_store::Approval;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::link::{Asker, Signature};
 use super::tasks::{Shown as ShownTask, tasks};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
-use crate::auth::Who;
+use crate::auth::{MaybeWho, Who};
 use crate::body::{JsonBody, read_as_written};
 use crate::envelope;
 use crate::error::Failure;
@@ -37,12 +42,18 @@ pub(crate) fn routes() -> Vec<Route> {
             .pages()
             .answers(200, "ApprovalPage"),
         Route::get("/approvals/{id}", read)
-            .needs(Needs::Read)
+            .needs(Needs::ReadOrLink)
             .says("One call that waits for a person, or did")
+            .parameter("sig", "string", "The signature of a link, which needs no token")
             .answers(200, "Approval"),
-        Route::post("/approvals/{id}", decide)
+        Route::post("/approvals/{id}/link", link::make)
             .needs(Needs::Edit)
+            .says("Makes a link by which anyone can decide on a call, without signing in, for as long as it waits")
+            .answers(200, "ApprovalLink"),
+        Route::post("/approvals/{id}", decide)
+            .needs(Needs::EditOrLink)
             .says("Approves a call, with other arguments where they are given, or denies it")
+            .parameter("sig", "string", "The signature of a link, which needs no token")
             .takes("DecideApproval")
             .answers(200, "Task"),
     ]
@@ -96,8 +107,10 @@ impl<'a> From<&'a Approval> for Shown<'a> {
             conversation_id: run.about.conversation.as_deref(),
             user_id: run.user,
             status,
-            decision: said
-                .map(|said| json!({"note": said.note, "arguments": said.arguments, "userId": said.by})),
+            decision: said.map(|said| {
+                let Decision { note, arguments, by, by_link, .. } = said;
+                json!({"note": note, "arguments": arguments, "userId": by, "byLink": by_link})
+            }),
             asked_at: run.created_at,
             expires_at: step.until,
         }
@@ -109,17 +122,20 @@ async fn list(
     Who(visitor): Who,
     Parameters(page): Parameters<ListOf>,
 ) -> Result<Response, Failure> {
-    let (found, next) = tasks(&state)?.journal.approvals(visitor.space, &page.checked()?).await?;
+    let journal = &tasks(&state)?.journal;
+    let (found, next) = journal.approvals(visitor.space, &page.checked()?).await?;
     let items: Vec<Shown> = found.iter().map(Shown::from).collect();
-    Ok(envelope::page(items, next))
+    Ok(envelope::page_of(items, next, journal.count_approvals(visitor.space).await?))
 }
 
 async fn read(
     State(state): State<AppState>,
-    Who(visitor): Who,
+    MaybeWho(visitor): MaybeWho,
     Named(id): Named,
+    Parameters(signature): Parameters<Signature>,
 ) -> Result<Response, Failure> {
-    let found = find(&state, visitor.space, &id).await?;
+    let asker = Asker::of(&state, visitor, &id, &signature).await?;
+    let found = find(&state, asker.space, &id).await?;
     Ok(envelope::success(StatusCode::OK, Shown::from(&found)))
 }
 
@@ -140,12 +156,14 @@ enum Word {
 
 async fn decide(
     State(state): State<AppState>,
-    Who(visitor): Who,
+    MaybeWho(visitor): MaybeWho,
     Named(id): Named,
+    Parameters(signature): Parameters<Signature>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
+    let Asker { space, user: by, by_link } = Asker::of(&state, visitor, &id, &signature).await?;
     let Decide { decision, arguments, note } = read_as_written(body)?;
-    let Approval { run, step } = find(&state, visitor.space, &id).await?;
+    let Approval { run, step } = find(&state, space, &id).await?;
     if step.state != StepState::Waiting {
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_ASKED)).into());
     }
@@ -163,12 +181,17 @@ async fn decide(
         }
         None => None,
     };
-    let said = Decision { is_approved, arguments: edited, note, by: Some(visitor.user.id) };
+    let said = Decision { is_approved, arguments: edited, note, by: Some(by), by_link };
     let said = serde_json::to_value(said).unwrap_or_default();
     let journal = &tasks(&state)?.journal;
     let answer = (step.key.as_str(), said);
-    let run = journal.decide(visitor.space, run.id, Some(visitor.user.id), is_approved, answer).await?;
+    let run = journal.decide(space, run.id, Some(by), is_approved, answer).await?;
     Ok(envelope::success(StatusCode::OK, ShownTask::from(&run)))
+}
+
+/// Every message of this folder.
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [TEMPLATES, link::TEMPLATES].into_iter().flatten().copied()
 }
 
 async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<Approval, CallError> {

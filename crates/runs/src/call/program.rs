@@ -1,4 +1,4 @@
-//! The call of a tool as a run: a task. It may wait for a person first, and for better times when the tool is away.
+//! What a task does: it may wait for a person first, and for better times when the tool is away.
 //!
 //! The call itself is the engine's, with its checks, retries and record. Its id is the key that the upstream sees on
 //! every attempt, before and after a crash.
@@ -6,17 +6,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::call::{CallInfo, Consent, Freshness, ProgressSink, Validation};
+use haft_core::call::{CallInfo, Consent, ProgressSink};
 use haft_core::{
-    AgentId, BoxFuture, CallError, CallId, CallOptions, Caller, ConversationId, Effect, ErrorKind, Locale,
-    Message, Progress, Source, ToolExecutionResult, UserId,
+    BoxFuture, CallError, CallId, Caller, Effect, ErrorKind, Locale, Message, Progress, Reply,
+    ToolExecutionResult,
 };
-use haft_engine::{CallRequest, Foreseen, ToolService};
-use serde::{Deserialize, Serialize};
+use haft_engine::{CallRequest, Foreseen, Leg, ToolService};
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-use crate::context::{Answer, Halt, RunContext};
+use super::later::{self, CALLBACK};
+use super::{APPROVAL, CallRun, Callbacks, Decision};
+use crate::context::{Answer, Halt, Reporter, RunContext};
 use crate::program::{GaveUp, Program};
 use crate::run::{Ended, Run, RunStatus, Wait};
 
@@ -44,12 +46,11 @@ haft_core::templates! {
         "{tool} 在 {seconds} 秒内无人批准";
 }
 
-/// What a run of this program is called, and what a step is called that waits for a person.
-pub(crate) const NAME: &str = "call";
-pub const APPROVAL: &str = "approval";
+/// What a run of this program is called.
+const NAME: &str = "call";
 
 /// The step that is the call.
-const CALL: &str = "call";
+pub(super) const CALL: &str = "call";
 const RETRY: &str = "retry:";
 
 /// Further times that a call is made later, where its tool does not say.
@@ -59,67 +60,15 @@ const LATER: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
-/// A call that is a run: all that it takes to make it, in whatever process.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CallRun {
-    /// The tool's id.
-    pub tool: String,
-    pub name: String,
-    /// The version that was looked at.
-    pub version: u64,
-    /// As they were let in.
-    pub arguments: Value,
-    pub call_id: CallId,
-    pub user: Option<UserId>,
-    pub source: Source,
-    pub locale: Locale,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<ConversationId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retries: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_delay: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay_of: Option<CallId>,
-    /// No answer of an earlier call will do.
-    #[serde(default)]
-    pub fresh: bool,
-    /// A person has to be asked, whatever the tool itself says.
-    #[serde(default)]
-    pub asks: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-    /// So many seconds that person has.
-    pub patience: u64,
-}
-
-/// What a person said.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Decision {
-    pub is_approved: bool,
-    /// In place of those that were shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<UserId>,
-}
-
 /// Calls of tools, as runs.
 pub struct CallProgram {
-    tools: ToolService,
+    pub(super) tools: ToolService,
+    callbacks: Arc<dyn Callbacks>,
 }
 
 impl CallProgram {
-    pub fn new(tools: ToolService) -> Self {
-        Self { tools }
+    pub fn new(tools: ToolService, callbacks: Arc<dyn Callbacks>) -> Self {
+        Self { tools, callbacks }
     }
 
     async fn call(&self, context: &mut RunContext) -> Result<Ended, Halt> {
@@ -140,25 +89,26 @@ impl CallProgram {
         }
         // A call that cannot be let in any more has no effect; making it says why.
         let effect = foreseen.as_ref().map_or(Effect::Read, |foreseen| foreseen.effect);
-        let (progress, told) = watch::channel(None);
+        let reply = foreseen.as_ref().map_or(Reply::Now, |foreseen| foreseen.reply);
         let mut request = call.request();
-        request.options.consent = Consent::Given;
-        request.options.cancel = Some(context.cancellation().clone());
-        request.options.progress = Some(Arc::new(Told(progress)));
+        let waits = match reply {
+            Reply::Now | Reply::Polled => Vec::new(),
+            Reply::CalledBack { within } => {
+                let run = context.run();
+                request.options.callback_url = Some(self.callbacks.url(run.space, run.id, within)?.into());
+                vec![later::called_back(Some(within))]
+            }
+        };
+        let (cancel, reporter) = (context.cancellation().clone(), context.reporter());
         let mut failed = None;
-        let reporter = context.reporter();
-        let made = context.step(CALL, effect, || async {
-            let making = self.tools.call(&caller, request);
-            let made = tokio::select! {
-                made = making => made,
-                () = reporter.report(told) => Err(CallError::text(ErrorKind::Internal, "reporting ended")),
-            };
-            match made {
-                Ok(result) if result.is_success() => Ok(shown(&result, caller.locale)),
-                Ok(result) => {
+        let made = context.step_with(CALL, effect, waits, || async {
+            match self.fly(&caller, request, cancel, reporter).await {
+                Ok(Leg::Landed(result)) if result.is_success() => Ok(shown(&result, caller.locale)),
+                Ok(Leg::Landed(result)) => {
                     failed = Some(result);
                     Err(Halt::Undone)
                 }
+                Ok(Leg::Parked(parked)) => Ok(later::kept(&parked)),
                 // We failed before anything was sent.
                 Err(error) => {
                     let call_id = call.call_id.clone();
@@ -168,9 +118,34 @@ impl CallProgram {
             }
         });
         match (made.await, failed) {
-            (Ok(output), _) => Ok(Ended { status: RunStatus::Succeeded, output, is_dead_letter: false }),
+            (Ok(output), _) => match later::parked(&output) {
+                Some(parked) => self.go_on(context, &call, &caller, parked).await,
+                None => Ok(Ended { status: RunStatus::Succeeded, output, is_dead_letter: false }),
+            },
             (Err(Halt::Undone), Some(result)) => self.undone(context, &call, effect, &result),
+            // Whoever was to call back tells what became of it.
+            (Err(Halt::Unknown { .. }), _) if context.knows(CALLBACK) => {
+                self.hear(context, &call, &caller).await
+            }
             (Err(halt), _) => Err(halt),
+        }
+    }
+
+    /// Makes a call as far as it comes, and writes down what it says of its progress.
+    pub(super) async fn fly(
+        &self,
+        caller: &Caller,
+        mut request: CallRequest,
+        cancel: CancellationToken,
+        reporter: Reporter,
+    ) -> Result<Leg, CallError> {
+        let (progress, told) = watch::channel(None);
+        request.options.consent = Consent::Given;
+        request.options.cancel = Some(cancel);
+        request.options.progress = Some(Arc::new(Told(progress)));
+        tokio::select! {
+            made = self.tools.leg(caller, request) => made,
+            () = reporter.report(told) => Err(CallError::text(ErrorKind::Internal, "reporting ended")),
         }
     }
 
@@ -203,6 +178,7 @@ impl CallProgram {
         let doubled = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(rounds));
         let pause = doubled.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST_PAUSE);
         context.undo(CALL);
+        context.undo(CALLBACK);
         Err(Halt::Waiting(vec![Wait {
             key: format!("{RETRY}{}", rounds + 1),
             for_what: "retry".to_owned(),
@@ -296,11 +272,11 @@ fn passes(kind: ErrorKind) -> bool {
     )
 }
 
-fn shown(result: &ToolExecutionResult, locale: Locale) -> Value {
+pub(super) fn shown(result: &ToolExecutionResult, locale: Locale) -> Value {
     serde_json::to_value(result.localized(locale)).unwrap_or_default()
 }
 
-fn failure(call_id: CallId, tool: &str, error: CallError) -> ToolExecutionResult {
+pub(super) fn failure(call_id: CallId, tool: &str, error: CallError) -> ToolExecutionResult {
     ToolExecutionResult {
         call_id,
         tool_name: tool.into(),
@@ -311,58 +287,9 @@ fn failure(call_id: CallId, tool: &str, error: CallError) -> ToolExecutionResult
     }
 }
 
-fn unreadable(error: serde_json::Error) -> Halt {
+pub(super) fn unreadable(error: serde_json::Error) -> Halt {
     let message = "what is kept of the run cannot be read";
     Halt::Failed(CallError::text(ErrorKind::Internal, message).caused_by(error))
-}
-
-impl CallRun {
-    /// The call that a run is.
-    pub fn of(run: &Run) -> Result<Self, Halt> {
-        serde_json::from_value(run.input.clone()).map_err(unreadable)
-    }
-
-    pub fn caller(&self, run: &Run) -> Caller {
-        Caller { space: run.space, user: self.user, source: self.source, locale: self.locale, request: None }
-    }
-
-    /// The call as the engine is asked for it. Its arguments were made to fit when it was taken on.
-    pub fn request(&self) -> CallRequest {
-        let options = CallOptions {
-            timeout: self.timeout.map(Duration::from_millis),
-            retries: self.retries,
-            retry_delay: self.retry_delay.map(Duration::from_millis),
-            validation: Validation::Strict,
-            freshness: if self.fresh { Freshness::Fresh } else { Freshness::Kept },
-            call_id: Some(self.call_id.clone()),
-            agent: self.agent,
-            conversation: self.conversation,
-            replay_of: self.replay_of.clone(),
-            ..CallOptions::default()
-        };
-        CallRequest { tool: self.tool.clone(), arguments: self.arguments.clone(), options }
-    }
-
-    /// How the run ends that got this result.
-    pub fn ended(&self, result: &ToolExecutionResult) -> Ended {
-        let kind = result.error().map(CallError::kind);
-        let status = match kind {
-            None => RunStatus::Succeeded,
-            Some(ErrorKind::Cancelled) => RunStatus::Cancelled,
-            Some(ErrorKind::Unknown) => RunStatus::Unknown,
-            Some(_) => RunStatus::Failed,
-        };
-        // What a person or the caller's own mistake ended is nothing to look after.
-        let is_settled = matches!(kind, Some(ErrorKind::Denied | ErrorKind::Validation));
-        let is_dead_letter = status == RunStatus::Failed && !is_settled;
-        Ended { status, output: shown(result, self.locale), is_dead_letter }
-    }
-
-    /// How it ends when somebody cancels it before it began.
-    pub fn cancelled(&self) -> Ended {
-        let error = CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED));
-        self.ended(&failure(self.call_id.clone(), &self.name, error))
-    }
 }
 
 /// Passes a tool's progress on to whoever writes it down.

@@ -1,0 +1,246 @@
+//! Upstreams that are asked how their jobs stand.
+
+use std::time::Duration;
+
+use haft_testkit::{Client, Place, Upstream, eventually, json_reply, reply};
+use serde_json::{Value, json};
+
+use super::{make_polling, over, posts, under_way, worker};
+use crate::http_tools::start;
+use crate::survival::Settings;
+use crate::tasks::{execute, make, standing, taken, task};
+
+async fn keep_secret(api: &Client) {
+    let put = api.put("/api/secrets/key", &json!({"value": "s3cr3t-value"})).await;
+    assert!(put.status < 300, "{}", put.body);
+}
+
+#[tokio::test]
+async fn a_job_is_asked_for_until_it_is_over_and_its_result_is_the_answer() {
+    let (_server, api) = start(&[]).await;
+    keep_secret(&api).await;
+    let upstream = worker(3, over()).await;
+    make_polling(&api, &upstream, "long", json!({})).await;
+    let asked = execute(&api, "long", json!({"arguments": {"n": "1"}, "options": {"callId": "one"}})).await;
+    assert_eq!(asked.status, 200, "who waits gets the result: {}", asked.body);
+    assert_eq!((&asked.data()["data"], &asked.data()["attempts"]), (&json!({"answer": 42}), &json!(1)));
+    let seen = upstream.seen();
+    let targets: Vec<_> = seen.iter().map(|seen| format!("{} {}", seen.method, seen.target)).collect();
+    assert_eq!(targets, ["POST /jobs", "GET /jobs/job%207", "GET /jobs/job%207", "GET /jobs/job%207"]);
+    assert!(seen.iter().all(|seen| seen.header("x-key") == Some("s3cr3t-value")), "it shows who asks");
+    assert!(seen[1].header("idempotency-key").is_none() && seen[1].body.is_empty());
+    eventually("the call is on record", async || api.get("/api/tool-calls/one").await.status == 200).await;
+    let record = api.get("/api/tool-calls?tool=long").await;
+    let rows = record.data()["items"].as_array().expect("rows");
+    assert_eq!(rows.len(), 1, "once: {}", record.body);
+    assert!(rows[0]["duration"].as_f64().expect("a time") >= 300.0, "from its first moment: {}", rows[0]);
+    assert!(!api.get("/api/tasks?callId=one").await.body.to_string().contains("s3cr3t"));
+}
+
+#[tokio::test]
+async fn who_does_not_wait_gets_a_task_that_shows_how_far_it_is() {
+    let (_server, api) = start(&[]).await;
+    keep_secret(&api).await;
+    let upstream = worker(1000, over()).await;
+    make_polling(&api, &upstream, "long", json!({})).await;
+    let options = json!({"arguments": {"n": "1"}, "options": {"asyncAfter": 0.3}});
+    let id = taken(&execute(&api, "long", options).await);
+    eventually("it says how far it is", async || {
+        task(&api, &id).await["progress"] == json!({"fraction": 0.4, "message": "running"})
+    })
+    .await;
+    let seen = task(&api, &id).await;
+    assert!(matches!(seen["status"].as_str(), Some("waiting" | "queued" | "running")), "{seen}");
+    let ended = api.post(&format!("/api/tasks/{id}/cancel"), &json!({})).await;
+    assert_eq!(ended.status, 200, "{}", ended.body);
+    standing(&api, &id, "cancelled").await;
+    let looks = upstream.seen().len();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(upstream.seen().len() <= looks + 1, "nobody asks any more");
+    assert_eq!(posts(&upstream).len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_of_202_says_where_to_ask_and_200_is_the_end() {
+    let (_server, api) = start(&[]).await;
+    let upstream = Upstream::start(|seen| match seen.target.as_str() {
+        "/now" => json_reply(200, &json!({"at": "once"})),
+        "/start" => reply(202, &[("location", "state/5?x=1"), ("retry-after", "0")], "{}"),
+        "/state/5?x=1" => reply(303, &[("location", "/result/5")], ""),
+        "/result/5" => json_reply(200, &json!({"done": true})),
+        "/nowhere" => json_reply(202, &json!({})),
+        _ => json_reply(404, &json!({"no": seen.target})),
+    })
+    .await;
+    for (name, path) in [("starts", "/start"), ("nowhere", "/nowhere"), ("now", "/now")] {
+        let url = upstream.url(path);
+        make(
+            &api,
+            json!({"name": name, "description": "d", "url": url, "method": "POST",
+                          "config": {"poll": {"interval": 0.1}}}),
+        )
+        .await;
+    }
+    let done = execute(&api, "starts", json!({})).await;
+    assert_eq!((done.status, &done.data()["data"]), (200, &json!({"done": true})), "{}", done.body);
+    let now = execute(&api, "now", json!({})).await;
+    assert_eq!((now.status, &now.data()["data"]), (200, &json!({"at": "once"})));
+    let lost = execute(&api, "nowhere", json!({})).await;
+    assert_eq!(lost.body["error"]["kind"], "Execution", "{}", lost.body);
+    assert!(lost.body["message"].as_str().expect("words").contains("does not say where to ask"));
+}
+
+#[tokio::test]
+async fn a_job_that_fails_or_never_ends_is_a_failed_call() {
+    let (_server, api) = start(&[]).await;
+    keep_secret(&api).await;
+    let ends = json!({"status": "FAILED", "reason": "no such region, s3cr3t-value"});
+    let upstream = worker(2, ends).await;
+    make_polling(&api, &upstream, "fails", json!({})).await;
+    let id =
+        taken(&execute(&api, "fails", json!({"arguments": {"n": "1"}, "options": {"mode": "async"}})).await);
+    let failed = standing(&api, &id, "failed").await;
+    let error = &failed["result"]["error"];
+    assert_eq!(error["kind"], "Execution", "{failed}");
+    assert!(error["message"].as_str().expect("words").contains("it failed: FAILED"), "{failed}");
+    assert!(error["details"]["body"].as_str().expect("a body").contains("no such region, ***"), "{failed}");
+    assert_eq!(failed["deadLetter"], true);
+    // Trying it once more gives the job once more.
+    assert_eq!(api.post(&format!("/api/tasks/{id}/retry"), &json!({})).await.status, 200);
+    eventually("the job is given again", async || posts(&upstream).len() == 2).await;
+    standing(&api, &id, "failed").await;
+
+    let endless = worker(usize::MAX, over()).await;
+    make_polling(&api, &endless, "endless", json!({"timeout": 1})).await;
+    let over = execute(&api, "endless", json!({"arguments": {"n": "1"}})).await;
+    assert_eq!((over.status, &over.body["error"]["kind"]), (504, &json!("Timeout")), "{}", over.body);
+    assert!(over.body["message"].as_str().expect("words").contains("not over within 1 seconds"));
+    assert_eq!(posts(&endless).len(), 1, "and it is not given again");
+}
+
+#[tokio::test]
+async fn conditions_say_what_words_cannot() {
+    let (_server, api) = start(&[]).await;
+    let upstream = worker(3, json!({"status": {"code": 7}, "left": 0, "out": [1, 2]})).await;
+    let url = upstream.url("/jobs");
+    let poll = json!({"url": "/jobs/{{id}}", "done": "status.code == 7 and left = 0", "result": "out",
+                      "failed": "status.code > 7", "interval": 0.1});
+    let tool = json!({"name": "odd", "description": "d", "url": url, "method": "POST",
+                      "config": {"poll": poll, "responseFilter": "[1]"}});
+    make(&api, tool).await;
+    let done = execute(&api, "odd", json!({})).await;
+    assert_eq!((done.status, &done.data()["data"]), (200, &json!(2)), "the filter is last: {}", done.body);
+}
+
+#[tokio::test]
+async fn a_job_outlives_the_server_that_gave_it() {
+    let place = Place::new();
+    let settings = Settings::of(&place).with("HAFT_TASK_LEASE_MS", "1000");
+    let (mut server, mut api) = settings.start().await;
+    keep_secret(&api).await;
+    let upstream = worker(12, over()).await;
+    make_polling(&api, &upstream, "long", json!({"interval": 0.2})).await;
+    let id =
+        taken(&execute(&api, "long", json!({"arguments": {"n": "1"}, "options": {"mode": "async"}})).await);
+    for looks in [3, 6] {
+        eventually("it is asked for", async || upstream.seen().len() >= looks).await;
+        server.kill().await;
+        (server, api) = settings.start().await;
+    }
+    let done = standing(&api, &id, "succeeded").await;
+    assert_eq!(done["result"]["data"], json!({"answer": 42}), "{done}");
+    assert_eq!(posts(&upstream).len(), 1, "it was given once");
+}
+
+#[tokio::test]
+async fn an_upstream_cannot_send_us_anywhere_nor_get_what_is_not_its_own() {
+    let (_server, api) = start(&[]).await;
+    keep_secret(&api).await;
+    let stranger = Upstream::start(|_| json_reply(200, &json!({"status": "done", "result": 1}))).await;
+    let elsewhere = format!("http://localhost:{}/jobs/1", stranger.address.port());
+    let upstream = Upstream::start(move |seen| match seen.target.as_str() {
+        "/there" => json_reply(202, &json!({"next": elsewhere})),
+        "/inside" => json_reply(202, &json!({"next": "http://169.254.169.254/latest"})),
+        "/file" => json_reply(202, &json!({"next": "file:///etc/passwd"})),
+        "/secret" => json_reply(202, &json!({"next": "/jobs?key=s3cr3t-value"})),
+        _ => json_reply(200, &under_way()),
+    })
+    .await;
+    let tool = |name: &str, path: &str, allowed: Value| {
+        json!({"name": name, "description": "d", "url": upstream.url(path), "method": "POST",
+               "config": {"poll": {"url": "{{next}}", "status": "status", "interval": 0.1},
+                          "headers": {"X-Key": "secret://key"}, "security": {"allowedDomains": allowed}}})
+    };
+    let own = json!([upstream.address.to_string()]);
+    for (name, path, kind) in [
+        ("there", "/there", "Permission"),
+        ("inside", "/inside", "Permission"),
+        ("file", "/file", "Permission"),
+        ("secret", "/secret", "Permission"),
+    ] {
+        make(&api, tool(name, path, own.clone())).await;
+        let refused = execute(&api, name, json!({})).await;
+        assert_eq!(refused.body["error"]["kind"], kind, "{name}: {}", refused.body);
+        assert!(!refused.body.to_string().contains("s3cr3t"), "{}", refused.body);
+    }
+    assert!(stranger.seen().is_empty());
+    // Where the author allows the other origin, it is asked as by nobody.
+    let both = json!([upstream.address.to_string(), format!("localhost:{}", stranger.address.port())]);
+    make(&api, tool("known", "/there", both)).await;
+    let done = execute(&api, "known", json!({})).await;
+    assert_eq!(done.status, 200, "{}", done.body);
+    assert!(stranger.seen().iter().all(|seen| seen.header("x-key").is_none()), "{:?}", stranger.seen());
+}
+
+#[tokio::test]
+async fn a_look_that_fails_is_made_again() {
+    let (_server, api) = start(&[]).await;
+    let looks = std::sync::atomic::AtomicUsize::new(0);
+    let upstream = Upstream::start(move |seen| match seen.method.as_str() {
+        "POST" => json_reply(202, &json!({"id": "1"})),
+        _ => match looks.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            0 | 1 => json_reply(503, &json!({})),
+            _ => json_reply(200, &over()),
+        },
+    })
+    .await;
+    make(
+        &api,
+        json!({"name": "shaky", "description": "d", "url": upstream.url("/jobs"), "method": "POST",
+                      "retryDelay": 50,
+                      "config": {"poll": {"url": "/jobs/{{id}}", "status": "status", "interval": 0.1}}}),
+    )
+    .await;
+    let done = execute(&api, "shaky", json!({})).await;
+    assert_eq!((done.status, posts(&upstream).len()), (200, 1), "{}", done.body);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_it_is_said_when_it_is_saved() {
+    let (_server, api) = start(&[]).await;
+    for (poll, path, says) in [
+        (json!({"done": ["ok"]}), "config.poll.done", "status does not say where"),
+        (json!({"done": "a >"}), "config.poll.done", "the condition ends where"),
+        (json!({"status": "a["}), "config.poll.status", "JMESPath"),
+        (json!({"url": "ftp://x/{{id}}"}), "config.poll.url", ""),
+        (json!({"url": "/x/{{a b}}"}), "config.poll.url", "is not a variable"),
+        (json!({"interval": 0}), "config.poll.interval", ""),
+        (json!({"every": 1}), "config.poll", "every"),
+    ] {
+        let tool = json!({"name": "wrong", "description": "d", "url": "https://api.example.com/jobs",
+                          "method": "POST", "config": {"poll": poll}});
+        let refused = api.post("/api/tools", &tool).await;
+        let told = refused.body.to_string();
+        assert_eq!(refused.status, 400, "{poll}: {told}");
+        assert!(told.contains(path) && told.contains(says), "{poll}: {told}");
+    }
+    for (config, says) in [
+        (json!({"body": {"n": "{{callbackUrl}}"}, "poll": {}}), "stands beside callbackUrl"),
+        (json!({"callback": {}}), "nothing in the request holds callbackUrl"),
+    ] {
+        let tool = json!({"name": "wrong", "description": "d", "url": "https://api.example.com/jobs",
+                          "method": "POST", "config": config});
+        let refused = api.post("/api/tools", &tool).await;
+        assert!(refused.status == 400 && refused.body.to_string().contains(says), "{}", refused.body);
+    }
+}

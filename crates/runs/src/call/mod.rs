@@ -1,0 +1,141 @@
+//! The call of a tool as a run: a task. What is kept of it, and how it ends.
+//!
+//! What a task does is in `program`, what it does when an answer comes later in `later`.
+
+mod later;
+mod program;
+
+use std::time::Duration;
+
+use haft_core::call::{Freshness, Validation};
+use haft_core::{
+    AgentId, CallError, CallId, CallOptions, Caller, ConversationId, ErrorKind, Locale, Message, RunId,
+    Source, SpaceId, ToolExecutionResult, UserId,
+};
+use haft_engine::CallRequest;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::context::Halt;
+use crate::run::{Ended, Run, RunStatus};
+
+pub use later::CALLBACK;
+pub use program::CallProgram;
+pub(crate) use program::TEMPLATES;
+
+/// What a step is called that waits for a person.
+pub const APPROVAL: &str = "approval";
+
+/// Gives out the addresses at which upstreams call back.
+pub trait Callbacks: Send + Sync {
+    /// One for a run, for so long.
+    fn url(&self, space: SpaceId, run: RunId, within: Duration) -> Result<String, CallError>;
+}
+
+/// A call that is a run: all that it takes to make it, in whatever process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallRun {
+    /// The tool's id.
+    pub tool: String,
+    pub name: String,
+    /// The version that was looked at.
+    pub version: u64,
+    /// As they were let in.
+    pub arguments: Value,
+    pub call_id: CallId,
+    pub user: Option<UserId>,
+    pub source: Source,
+    pub locale: Locale,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_delay: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_of: Option<CallId>,
+    /// No answer of an earlier call will do.
+    #[serde(default)]
+    pub fresh: bool,
+    /// A person has to be asked, whatever the tool itself says.
+    #[serde(default)]
+    pub asks: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// So many seconds that person has.
+    pub patience: u64,
+}
+
+/// What a person said.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    pub is_approved: bool,
+    /// In place of those that were shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UserId>,
+    /// By somebody who holds a link, in the place of whoever made it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_link: bool,
+}
+
+impl CallRun {
+    /// The steps that are done anew when somebody tries it once more. What a person approved stays so.
+    pub const ANEW: [&str; 4] = [program::CALL, later::LATER, later::POLL, CALLBACK];
+
+    /// The call that a run is.
+    pub fn of(run: &Run) -> Result<Self, Halt> {
+        serde_json::from_value(run.input.clone()).map_err(program::unreadable)
+    }
+
+    pub fn caller(&self, run: &Run) -> Caller {
+        Caller { space: run.space, user: self.user, source: self.source, locale: self.locale, request: None }
+    }
+
+    /// The call as the engine is asked for it. Its arguments were made to fit when it was taken on.
+    pub fn request(&self) -> CallRequest {
+        let options = CallOptions {
+            timeout: self.timeout.map(Duration::from_millis),
+            retries: self.retries,
+            retry_delay: self.retry_delay.map(Duration::from_millis),
+            validation: Validation::Strict,
+            freshness: if self.fresh { Freshness::Fresh } else { Freshness::Kept },
+            call_id: Some(self.call_id.clone()),
+            agent: self.agent,
+            conversation: self.conversation,
+            replay_of: self.replay_of.clone(),
+            ..CallOptions::default()
+        };
+        CallRequest { tool: self.tool.clone(), arguments: self.arguments.clone(), options }
+    }
+
+    /// How the run ends that got this result.
+    pub fn ended(&self, result: &ToolExecutionResult) -> Ended {
+        let kind = result.error().map(CallError::kind);
+        let status = match kind {
+            None => RunStatus::Succeeded,
+            Some(ErrorKind::Cancelled) => RunStatus::Cancelled,
+            Some(ErrorKind::Unknown) => RunStatus::Unknown,
+            Some(_) => RunStatus::Failed,
+        };
+        // What a person or the caller's own mistake ended is nothing to look after.
+        let is_settled = matches!(kind, Some(ErrorKind::Denied | ErrorKind::Validation));
+        let is_dead_letter = status == RunStatus::Failed && !is_settled;
+        Ended { status, output: program::shown(result, self.locale), is_dead_letter }
+    }
+
+    /// How it ends when somebody cancels it before it began.
+    pub fn cancelled(&self) -> Ended {
+        let error = CallError::new(ErrorKind::Cancelled, Message::new(&program::CANCELLED));
+        self.ended(&program::failure(self.call_id.clone(), &self.name, error))
+    }
+}

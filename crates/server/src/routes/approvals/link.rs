@@ -1,0 +1,105 @@
+//! `POST /api/approvals/{id}/link`: an address where a person decides without signing in; and who comes with one.
+//!
+//! It opens a page and decides nothing by itself: whatever fetches addresses from messages may fetch it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use haft_core::artifact::SIGNATURE;
+use haft_core::space::Role;
+use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, UserId};
+use haft_runs::StepState;
+use haft_store::{Linked, Signed};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{NOT_ASKED, find};
+use crate::app::AppState;
+use crate::auth::Who;
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::Named;
+use crate::visitors::Visitor;
+
+haft_core::templates! {
+    BAD_LINK = "approvals.badLink",
+        "the link is not good, or no longer: ask for another one",
+        "链接无效或已失效：请重新获取";
+}
+
+/// What has no end may be decided by a link for so long.
+const LONGEST: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Signature {
+    sig: Option<String>,
+}
+
+/// Who looks at an approval, and decides it: a visitor, or somebody with a link in the place of whoever made it.
+pub(super) struct Asker {
+    pub(super) space: SpaceId,
+    pub(super) user: UserId,
+    pub(super) by_link: bool,
+}
+
+impl Asker {
+    /// A link stands for itself, whoever else its holder is.
+    pub(super) async fn of(
+        state: &AppState,
+        visitor: Option<Arc<Visitor>>,
+        id: &str,
+        signature: &Signature,
+    ) -> Result<Self, CallError> {
+        match (&signature.sig, visitor) {
+            (None, Some(visitor)) => Ok(Self { space: visitor.space, user: visitor.user.id, by_link: false }),
+            (Some(signature), _) => Self::with_link(state, id, signature).await,
+            (None, None) => Err(bad_link()),
+        }
+    }
+
+    /// Where the link is good, and whoever made it may still decide.
+    async fn with_link(state: &AppState, id: &str, signature: &str) -> Result<Self, CallError> {
+        let run = id.parse::<RunId>().map_err(|_| bad_link())?;
+        let signed = state.store.signed(Linked::Approval(run), signature, Timestamp::now());
+        let Some(Signed { space, by: Some(user), .. }) = signed else { return Err(bad_link()) };
+        let role = state.store.role_of(space, user).await?;
+        if role.is_none_or(|role| role < Role::Editor) {
+            return Err(bad_link());
+        }
+        Ok(Self { space, user, by_link: true })
+    }
+}
+
+fn bad_link() -> CallError {
+    CallError::new(ErrorKind::Unauthorized, Message::new(&BAD_LINK))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Link {
+    url: String,
+    expires_at: Timestamp,
+}
+
+pub(super) async fn make(
+    State(state): State<AppState>,
+    Who(visitor): Who,
+    Named(id): Named,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let found = find(&state, visitor.space, &id).await?;
+    if found.step.state != StepState::Waiting {
+        return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_ASKED)).into());
+    }
+    let longest = haft_engine::now().saturating_add(LONGEST).unwrap_or(Timestamp::MAX);
+    let until = found.step.until.unwrap_or(longest).min(longest);
+    // A signature knows whole seconds.
+    let expires_at = Timestamp::from_second(until.as_second()).unwrap_or(until);
+    let signed = Signed { space: visitor.space, by: Some(visitor.user.id), until: expires_at };
+    let signature = state.store.sign(Linked::Approval(found.run.id), signed)?;
+    let url = state.url_of(&headers, &format!("/approve/{}?{SIGNATURE}={signature}", found.run.id));
+    Ok(envelope::success(StatusCode::OK, Link { url, expires_at }))
+}

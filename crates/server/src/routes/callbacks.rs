@@ -1,0 +1,77 @@
+//! `POST /api/callbacks/{id}?sig=…`: an upstream brings the answer that a run waits for. The signature is who may.
+
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use haft_core::{CallError, CallbackBody, ErrorKind, Message, RunId};
+use haft_runs::{CALLBACK, Journal as _};
+use haft_store::Linked;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::tasks::tasks;
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::body::read_bytes;
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::{Named, Parameters};
+
+haft_core::templates! {
+    NOT_OURS = "callbacks.notOurs",
+        "there is no such callback address, or its time is over",
+        "没有此回调地址，或其已过期";
+    TAKEN = "callbacks.taken",
+        "the answer was brought already, or nobody waits for it any more",
+        "结果已送达，或已无人等待";
+    BUSY = "callbacks.busy",
+        "what was brought before is being looked at; bring this once more in a moment",
+        "正在处理先前送达的内容；请稍后重试";
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/callbacks/{id}", bring)
+            .needs(Needs::Nothing)
+            .says("Brings the answer that a task waits for, to the address that its tool gave out")
+            .parameter("sig", "string", "The signature of the address")
+            .takes("CallbackBody")
+            .answers(200, "CallbackTaken"),
+    ]
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sig {
+    sig: Option<String>,
+}
+
+async fn bring(
+    State(state): State<AppState>,
+    Named(id): Named,
+    Parameters(Sig { sig }): Parameters<Sig>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let not_ours = || CallError::new(ErrorKind::NotFound, Message::new(&NOT_OURS)).detail("what", "callback");
+    let run = id.parse::<RunId>().map_err(|_| not_ours())?;
+    let signed = sig.and_then(|sig| state.store.signed(Linked::Callback(run), &sig, Timestamp::now()));
+    let space = signed.ok_or_else(not_ours)?.space;
+    let (parts, body) = request.into_parts();
+    let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let content_type = content_type.map(str::to_owned);
+    let bytes = read_bytes(&parts.headers, body).await?;
+    let journal = &tasks(&state)?.journal;
+    let came = CallbackBody { content_type, body: STANDARD.encode(&bytes) };
+    let came = serde_json::to_value(came).unwrap_or_default();
+    if journal.deliver(run, CALLBACK.to_owned(), came).await? {
+        return Ok(envelope::success(StatusCode::OK, json!({"taken": true})));
+    }
+    let run = journal.read(space, run).await?.ok_or_else(not_ours)?;
+    if run.status.is_final() {
+        return Err(CallError::new(ErrorKind::Conflict, Message::new(&TAKEN)).into());
+    }
+    Err(CallError::new(ErrorKind::Unavailable, Message::new(&BUSY)).into())
+}
