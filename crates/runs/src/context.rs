@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{CallError, Effect, ErrorKind, Progress};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,9 @@ use crate::run::{Ended, Held, Lease, Run, Step, StepState, Wait};
 /// A journal that is away is asked again after so long, and twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// What steps are called that take what was sent to the run.
+pub const INBOX: &str = "inbox";
 
 /// How often a running program may say how far it has come.
 const PROGRESS: Duration = Duration::from_millis(500);
@@ -173,6 +176,28 @@ impl RunContext {
             }),
             Some(_) | None => Err(Halt::Waiting(vec![wait])),
         }
+    }
+
+    /// What was sent to the run since it last asked, in order; waits for something where there is nothing yet.
+    /// Nothing, where none came in time.
+    pub async fn receive(&mut self, name: &str, at_most: Option<Duration>) -> Result<Vec<Value>, Halt> {
+        let key = format!("{INBOX}:{name}");
+        if let Some(step) = self.steps.get(&key).filter(|step| step.state == StepState::Done) {
+            let heard = step.output.as_ref().and_then(|output| output["messages"].as_array());
+            return Ok(heard.cloned().unwrap_or_default());
+        }
+        let heard = |step: &Step| step.output.as_ref()?["upTo"].as_u64();
+        let inbox = self.steps.values().filter(|step| step.key.starts_with(INBOX));
+        let after = inbox.filter_map(heard).max().unwrap_or_default();
+        let came = self.journal.inbox(self.run.id, after).await?;
+        let Some((last, _)) = came.last() else {
+            let shown = Some(json!({"after": after}));
+            return Err(Halt::Waiting(vec![Wait { key, for_what: INBOX.to_owned(), shown, at_most }]));
+        };
+        let up_to = *last;
+        let messages: Vec<Value> = came.into_iter().map(|(_, message)| message).collect();
+        self.remember(&key, Effect::Read, json!({"upTo": up_to, "messages": messages}));
+        Ok(messages)
     }
 
     /// Keeps a value by a name, in place of the one that was kept; it is noted together with what comes next.

@@ -76,6 +76,12 @@ pub trait Journal: Send + Sync {
     /// Ends a step that waits, of a run of any process; false when it does not wait any more.
     fn deliver(&self, run: RunId, key: String, output: Value) -> Kept<'_, bool>;
 
+    /// Sends something to a run, which goes on if it waits for that; false when it has ended.
+    fn send(&self, space: SpaceId, run: RunId, message: Value) -> Kept<'_, bool>;
+
+    /// Some of what was sent to a run after one that it knows, in order, each with its number.
+    fn inbox(&self, run: RunId, after: u64) -> Kept<'_, Vec<(u64, Value)>>;
+
     /// A run of a space, as it stands.
     fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>>;
 

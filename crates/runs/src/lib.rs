@@ -12,7 +12,7 @@ mod run;
 mod worker;
 
 pub use call::{APPROVAL, CALLBACK, CallProgram, CallRun, Callbacks, Decision};
-pub use context::{Answer, Halt, Reporter, RunContext};
+pub use context::{Answer, Halt, INBOX, Reporter, RunContext};
 pub use failpoint::Failpoints;
 pub use journal::{Claimed, DoneStep, Journal, Kept};
 pub use program::{GaveUp, Program, Programs};

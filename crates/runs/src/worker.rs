@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_core::{CallError, ErrorKind, RunId, SpaceId};
+use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -120,6 +121,11 @@ impl Runs {
             }
             Started::Queued(run) | Started::Before(run) => Ok((run, false)),
         }
+    }
+
+    /// Sends something to a run, wherever it is carried on; false when it has ended.
+    pub async fn send(&self, space: SpaceId, id: RunId, message: Value) -> Result<bool, CallError> {
+        self.0.journal.send(space, id, message).await
     }
 
     /// Waits for the end of a run, wherever it is carried on; how it stands when the time is over.

@@ -87,4 +87,6 @@ pub(crate) enum ApprovalsCommand {
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
+    /// Print a link by which anyone can decide on a call, without signing in
+    Link { id: String },
 }

@@ -1,4 +1,4 @@
-//! `haft approvals [show|approve|deny]`
+//! `haft approvals [show|approve|deny|link]`
 
 use std::process::ExitCode;
 
@@ -30,6 +30,14 @@ pub(crate) async fn run(args: ApprovalsArgs, config: Config) -> anyhow::Result<E
             let arguments = args.map(|text| json::parse(text.as_bytes())).transpose();
             let arguments = arguments.context("--args is not JSON")?;
             decide(&door, &id, "approve", arguments, note, json).await
+        }
+        Some(ApprovalsCommand::Link { id }) => {
+            let answer = door.post(&format!("{}/link", path_of(&id)), &Value::Object(Map::new())).await?;
+            if let Some(code) = super::failed(&answer, json) {
+                return Ok(code);
+            }
+            show::line_out(if json { answer.data.to_string() } else { text(&answer.data, "url").to_owned() });
+            Ok(ExitCode::SUCCESS)
         }
         Some(ApprovalsCommand::Deny { id, note }) => decide(&door, &id, "deny", None, note, json).await,
     }

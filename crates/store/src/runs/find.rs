@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use haft_core::{CallError, RunId, SpaceId};
 use haft_runs::{Run, RunStatus, Step};
+use serde::Serialize;
 use sqlx::AssertSqlSafe;
 
 use super::RunJournal;
@@ -53,6 +54,26 @@ const STEPS: &str = concat!("SELECT ", step_columns!(), " FROM run_steps WHERE r
 const LIVE: &str = "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE ended_at IS NULL
     GROUP BY space_id, lane, status";
 const DEAD: &str = "SELECT space_id, lane, COUNT(*) FROM runs WHERE dead_letter = 1 GROUP BY space_id, lane";
+
+const LIVE_HERE: &str = "SELECT status, COUNT(*) FROM runs WHERE space_id = $1 AND ended_at IS NULL
+    GROUP BY status";
+const LEFT_HERE: &str = "SELECT
+    (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND dead_letter = 1),
+    (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND status = 'unknown')";
+
+/// How many runs of a space there are, by how they stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunSummary {
+    pub queued: u64,
+    pub running: u64,
+    /// For a person, a callback, or a moment.
+    pub waiting: u64,
+    /// Of those, for a person.
+    pub asking: u64,
+    pub unknown: u64,
+    pub dead_letters: u64,
+}
 
 impl RunJournal {
     pub async fn get(&self, space: SpaceId, id: RunId) -> Result<Option<Run>, CallError> {
@@ -150,6 +171,25 @@ impl RunJournal {
         let steps = self.steps(space, id).await?;
         let step = steps.into_iter().rfind(|step| step.waits_for.as_deref() == Some("approval"));
         Ok(step.map(|step| Approval { run, step }))
+    }
+
+    /// How the runs of a space stand.
+    pub async fn summary(&self, space: SpaceId) -> Result<RunSummary, CallError> {
+        let mut summary = RunSummary { asking: self.count_approvals(space).await?, ..RunSummary::default() };
+        for row in self.db().rows(LIVE_HERE, args![space]).await? {
+            let (status, count) = (row.word::<RunStatus>(0)?, row.number(1)?);
+            match status {
+                RunStatus::Queued | RunStatus::Scheduled => summary.queued += count,
+                RunStatus::Running => summary.running += count,
+                RunStatus::Waiting => summary.waiting += count,
+                RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
+            }
+        }
+        let found = self.db().row(LEFT_HERE, args![space]).await?;
+        if let Some(row) = found {
+            (summary.dead_letters, summary.unknown) = (row.number(0)?, row.number(1)?);
+        }
+        Ok(summary)
     }
 
     /// How many there are of each lane, in all spaces.

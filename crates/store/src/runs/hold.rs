@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId};
-use haft_runs::{DoneStep, Ended, Lease, Renewed, Wait, WorkerId};
+use haft_runs::{DoneStep, Ended, INBOX, Lease, Renewed, Wait, WorkerId};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::inbox::has_more;
 use super::row::NEVER;
 use super::writer::{Batch, Write};
 use crate::db::{Arg, Tx, args};
@@ -159,6 +160,7 @@ impl Suspend {
             let sql = "SELECT state, until_at FROM run_steps WHERE run_id = $1 AND key = $2";
             let Some(row) = batch.tx.row(sql, args![run, &wait.key]).await? else { continue };
             is_over |= row.text(0)? == "done";
+            is_over |= wait.for_what == INBOX && has_more(batch, run, wait).await?;
             due = due.min(row.maybe_int(1)?.unwrap_or(NEVER));
         }
         let (status, due) = if is_over { ("queued", batch.now.as_microsecond()) } else { ("waiting", due) };

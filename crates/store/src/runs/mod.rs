@@ -7,6 +7,7 @@ mod claim;
 mod decide;
 mod find;
 mod hold;
+mod inbox;
 mod retention;
 mod row;
 mod start;
@@ -25,7 +26,7 @@ use sqlx::postgres::PgListener;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinSet;
 
-pub use self::find::{Approval, RunCounts, RunFilter};
+pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
 use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
 use self::start::{Rooms, Start};
 use self::writer::{Clock, Writer};
@@ -170,6 +171,14 @@ impl Journal for RunJournal {
 
     fn deliver(&self, run: RunId, key: String, output: Value) -> Kept<'_, bool> {
         Box::pin(self.0.writer.keep(Deliver { run, key, output }))
+    }
+
+    fn send(&self, space: SpaceId, run: RunId, message: Value) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(inbox::Send { space, run, message }))
+    }
+
+    fn inbox(&self, run: RunId, after: u64) -> Kept<'_, Vec<(u64, Value)>> {
+        Box::pin(self.sent(run, after))
     }
 
     fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>> {

@@ -9,6 +9,7 @@ mod foreign;
 mod history;
 mod history_chain;
 mod identity;
+mod inbox;
 mod log;
 mod log_chain;
 mod log_find;

@@ -250,6 +250,7 @@ fn of_tasks() -> Vec<Row> {
     let resolve = json!({"status": "succeeded"});
     vec![
         get("GET /api/tasks", Read),
+        get("GET /api/tasks/summary", Read),
         get("GET /api/tasks/{id}", Read),
         row("POST /api/tasks/{id}/cancel", Call, [Case::new(200)]),
         row("POST /api/tasks/{id}/retry", Call, [Case::new(200)]),

@@ -1,4 +1,4 @@
-//! Tasks: `GET /api/tasks[/{id}]`, `POST /api/tasks/{id}/cancel`, `/retry`, `/resolve`.
+//! Tasks: `GET /api/tasks[/{id}]`, `GET /api/tasks/summary`, `POST /api/tasks/{id}/cancel`, `/retry`, `/resolve`.
 
 mod shown;
 
@@ -46,6 +46,10 @@ pub(crate) fn routes() -> Vec<Route> {
             .parameter("deadLetter", "boolean", "Those that ended without having done what they should")
             .pages()
             .answers(200, "TaskPage"),
+        Route::get("/tasks/summary", summary)
+            .needs(Needs::Read)
+            .says("How many tasks there are in the space, by how they stand")
+            .answers(200, "TaskSummary"),
         Route::get("/tasks/{id}", read)
             .needs(Needs::Read)
             .says("One task, with how far it has come and what it gave")
@@ -108,6 +112,11 @@ async fn list(
     let (runs, next) = tasks(&state)?.journal.list(visitor.space, &filter, &page).await?;
     let items: Vec<Shown> = runs.iter().map(Shown::from).collect();
     Ok(envelope::page(items, next))
+}
+
+async fn summary(State(state): State<AppState>, Who(visitor): Who) -> Result<Response, Failure> {
+    let summary = tasks(&state)?.journal.summary(visitor.space).await?;
+    Ok(envelope::success(StatusCode::OK, summary))
 }
 
 async fn read(
