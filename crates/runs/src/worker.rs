@@ -151,6 +151,11 @@ impl Runs {
         }
     }
 
+    /// Tells of every run that this process lets go of: it has ended, or waits.
+    pub fn ends(&self) -> broadcast::Receiver<RunId> {
+        self.0.ended.subscribe()
+    }
+
     /// Works until told to stop; then gives what is under way so long to end, and gives the rest back.
     pub async fn work(&self, stop: CancellationToken, grace: Duration) {
         let inner = &self.0;

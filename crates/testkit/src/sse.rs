@@ -12,8 +12,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Nothing when the event has none of its own.
+    /// Its place among changes; nothing when the event has no id of its own.
     pub id: Option<u64>,
+    /// The whole of it.
+    pub place: Option<String>,
     pub name: String,
     pub data: Value,
 }
@@ -81,7 +83,8 @@ impl EventStream {
 fn event(block: &str) -> Option<Event> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     Some(Event {
-        id: field("id").map(|id| id.parse().expect("a number")),
+        id: field("id").map(|id| id.split('.').next().and_then(|id| id.parse().ok()).expect("a number")),
+        place: field("id").map(str::to_owned),
         name: field("event")?.to_owned(),
         data: serde_json::from_str(field("data")?).expect("JSON"),
     })

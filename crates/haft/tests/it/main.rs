@@ -43,6 +43,7 @@ mod sessions;
 mod slow_apis;
 mod stats;
 mod survival;
+mod task_events;
 mod tasks;
 mod tool_call_curl;
 mod tool_call_masks;

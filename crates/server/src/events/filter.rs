@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::{CallError, Message, ToolVersion, Violation};
 use haft_engine::{CallEvent, SpaceTools};
-use haft_store::{HistoryEntry, What};
+use haft_store::{HistoryEntry, RunNews, What};
 
 haft_core::templates! {
     BAD_TYPES = "events.badTypes",
@@ -57,7 +57,14 @@ impl Filter {
         self.takes(name) && self.tool.as_deref().is_none_or(is_meant)
     }
 
-    fn takes(&self, name: &str) -> bool {
+    /// And here; a task is one of its tool.
+    pub(super) fn takes_task(&self, news: &RunNews, name: &str) -> bool {
+        let about = &news.run.about;
+        let is_meant = |tool: &str| [about.name.as_str(), about.lane.as_str()].contains(&tool);
+        self.takes(name) && self.tool.as_deref().is_none_or(is_meant)
+    }
+
+    pub(super) fn takes(&self, name: &str) -> bool {
         let fits = |wanted: &Name| match wanted {
             Name::Whole(whole) => whole == name,
             Name::Beginning(beginning) => name.starts_with(beginning.as_str()),

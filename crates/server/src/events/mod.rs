@@ -5,7 +5,9 @@
 mod change;
 mod filter;
 mod frame;
+mod place;
 mod stream;
+mod tasks;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::change::ShownChange;
 pub(crate) use self::filter::Filter;
+pub(crate) use self::place::Place;
 pub(crate) use self::stream::EventStream;
 
 haft_core::templates! {

@@ -13,7 +13,8 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
-use super::{Filter, Seat, ShownChange, frame};
+use super::tasks::{TaskFeed, Told};
+use super::{Filter, Place, Seat, ShownChange, frame};
 use crate::api::Needs;
 use crate::app::AppState;
 use crate::error::{self, Failure};
@@ -48,6 +49,7 @@ pub(crate) struct EventStream {
     changes: Receiver<Arc<Changes>>,
     /// All changes up to here were sent, or are not for this listener.
     seq: u64,
+    tasks: Option<TaskFeed>,
     /// There may be changes after that.
     is_behind: bool,
     /// They could not be read just now.
@@ -66,14 +68,17 @@ impl EventStream {
         app: AppState,
         visitor: Arc<Visitor>,
         filter: Filter,
-        since: Option<u64>,
+        since: Option<Place>,
     ) -> Result<Self, Failure> {
         let seat = app.listeners.seats.take(visitor.user.id)?;
         // Before it is read where changes end, so that none falls in between.
         let (changes, calls) = (app.listeners.changes(), app.tools.subscribe());
         let last = app.store.last_history(visitor.space).await?;
-        let seq = since.map_or(last, |since| since.min(last));
-        let opening = frame::ready(seq, visitor.space).map_err(error::internal)?;
+        let seq = since.map_or(last, |since| since.change.min(last));
+        let known = since.and_then(|since| since.task);
+        let tasks = TaskFeed::begin(app.tasks.get(), &filter, known).await?;
+        let place = Place { change: seq, task: tasks.as_ref().map(TaskFeed::place) };
+        let opening = frame::ready(place, visitor.space).map_err(error::internal)?;
         let mut looks = interval_at(Instant::now() + LOOK, LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
@@ -84,6 +89,7 @@ impl EventStream {
             calls,
             changes,
             seq,
+            tasks,
             is_behind: seq < last,
             is_resting: false,
             is_certain: true,
@@ -118,6 +124,7 @@ impl EventStream {
                     self.catch_up(&mut piece).await?;
                 }
                 changed = self.changes.recv() => self.changed(changed),
+                () = due(&mut self.tasks), if self.is_certain => self.hear_of_tasks(&mut piece).await?,
                 heard = hear(&mut self.calls), if self.is_certain => self.heard(heard, &mut piece)?,
             }
             if !piece.is_empty() {
@@ -159,7 +166,28 @@ impl EventStream {
             self.seq = self.seq.max(entry.seq);
             let change = ShownChange::from(&entry);
             if sight.shows(&entry) && self.filter.takes_change(&entry, &change.event) {
-                frame::write(piece, Some(entry.seq), &change.event, &change)?;
+                frame::write(piece, Some(self.place()), &change.event, &change)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the listener stands that has heard all so far.
+    fn place(&self) -> Place {
+        Place { change: self.seq, task: self.tasks.as_ref().map(TaskFeed::place) }
+    }
+
+    /// Reads what is new of tasks.
+    async fn hear_of_tasks(&mut self, piece: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        let Some(tasks) = &mut self.tasks else { return Ok(()) };
+        // A database that is away is asked again in a while.
+        let Ok(Ok(news)) = timeout(PATIENCE, tasks.read(&self.visitor)).await else { return Ok(()) };
+        for news in &news {
+            let told = Told::from(news);
+            // Whoever comes again with this hears of all that was not told of before it.
+            let place = Place { change: self.seq, task: Some(news.at.as_microsecond()) };
+            if self.filter.takes_task(news, told.event) {
+                frame::write(piece, Some(place), told.event, &told)?;
             }
         }
         Ok(())
@@ -213,6 +241,14 @@ impl EventStream {
         }
         // Without an id: what is stored nowhere cannot be asked for again.
         frame::write(piece, None, event.stage.name(), event)
+    }
+}
+
+/// When there may be news of tasks; never, where there are none.
+async fn due(tasks: &mut Option<TaskFeed>) {
+    match tasks {
+        Some(tasks) => tasks.due().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -11,13 +11,13 @@ use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Who;
 use crate::error::Failure;
-use crate::events::{EventStream, Filter};
+use crate::events::{EventStream, Filter, Place};
 use crate::query::Parameters;
 
 haft_core::templates! {
     BAD_ID = "events.badId",
-        "must be the id of an event, which is a number",
-        "必须是事件 id（数字）";
+        "must be the id of an event, such as 17 or 17.1763265000123456",
+        "必须是事件 id，例如 17 或 17.1763265000123456";
 }
 
 /// What a browser sends when it comes again by itself.
@@ -69,7 +69,7 @@ async fn listen(
 }
 
 /// The last event that the client knows. The header wins, for it is the newer when a client comes again.
-fn since(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<u64>, CallError> {
+fn since(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<Place>, CallError> {
     let bad = || CallError::invalid(vec![Violation::new("lastEventId", Message::new(&BAD_ID))]);
     let known = match headers.get(LAST_EVENT_ID) {
         Some(value) => Some(value.to_str().map_err(|_| bad())?),
@@ -77,6 +77,6 @@ fn since(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<u64>, Ca
     };
     match known {
         None | Some("") => Ok(None),
-        Some(text) => text.parse::<u64>().map(Some).map_err(|_| bad()),
+        Some(text) => text.parse::<Place>().map(Some).map_err(|_| bad()),
     }
 }

@@ -8,6 +8,7 @@ mod decide;
 mod find;
 mod hold;
 mod inbox;
+mod news;
 mod retention;
 mod row;
 mod start;
@@ -28,6 +29,7 @@ use tokio::task::JoinSet;
 
 pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
 use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
+pub use self::news::RunNews;
 use self::start::{Rooms, Start};
 use self::writer::{Clock, Writer};
 use crate::db::Db;
