@@ -95,7 +95,7 @@ pub(crate) fn result(kept: Excerpt, data: &Value, arguments: &Excerpt) -> Excerp
 }
 
 /// Masks what makes links to files open them, in every text of a value.
-fn unsign(value: &mut Value) {
+pub(crate) fn unsign(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(clean) = artifact::unsigned(text) {

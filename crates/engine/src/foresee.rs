@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use haft_core::mask::MASKED;
 use haft_core::{Binding, CallError, Caller, Effect, Policy, Reply, ToolExecutionResult, ToolVersion};
 use serde_json::Value;
 
 use crate::admit::{AdmittedCall, policy};
+use crate::clean;
 use crate::flight::Flight;
 use crate::service::{CallRequest, ToolService, admit_anywhere};
 
@@ -17,6 +19,13 @@ pub struct Bearing {
     /// A person may have to be asked, which its arguments decide.
     pub may_ask: bool,
     pub reply: Reply,
+}
+
+/// Arguments, in the two ways in which they may be seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    pub to_people: Value,
+    pub on_record: Value,
 }
 
 /// A call that would be let in.
@@ -73,6 +82,32 @@ impl ToolService {
             reply: entry.prepared.reply(),
             arguments: arguments.shared(),
         })
+    }
+
+    /// Arguments as they may be shown: without the secrets of their tool and what opens files; on record, also
+    /// without what the tool's author wants nobody to see.
+    pub async fn shown(&self, caller: &Caller, tool: &str, arguments: &Value) -> Result<Shown, CallError> {
+        self.make_ready(caller.space).await?;
+        let Some(entry) = self.inner().catalogue.find(caller.space, tool) else {
+            return Ok(Shown { to_people: arguments.clone(), on_record: arguments.clone() });
+        };
+        let mask = match entry.prepared.secrets().is_empty() {
+            true => None,
+            false => Some(self.find_mask(&entry, caller).await),
+        };
+        let mut to_people = arguments.clone();
+        clean::unsign(&mut to_people);
+        match &mask {
+            None => {}
+            Some(Some(mask)) => mask.value(&mut to_people),
+            // There are some, and nobody can tell which.
+            Some(None) => to_people = Value::from(MASKED),
+        }
+        let mut on_record = to_people.clone();
+        if let Some(redactor) = entry.prepared.redactor() {
+            redactor.value(&mut on_record);
+        }
+        Ok(Shown { to_people, on_record })
     }
 
     /// Leaves the record of a call that is over without having been made here: refused by a person, cancelled

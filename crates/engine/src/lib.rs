@@ -59,7 +59,7 @@ pub use catalogue::Expected;
 pub use clock::now;
 pub use events::{CallEvent, Stage};
 pub use excerpt::Excerpt;
-pub use foresee::{Bearing, Foreseen};
+pub use foresee::{Bearing, Foreseen, Shown};
 pub use haft_core::{
     AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
     CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CurlCommand, Effect, ErrorKind,

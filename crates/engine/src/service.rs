@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::call::{ProgressSink, RunMode};
+use haft_core::mask::Mask;
 use haft_core::schema::Admitted;
 use haft_core::{
     Arguments, Artifacts, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Parked, Prepared,
@@ -226,10 +227,14 @@ impl ToolService {
     /// Looks up what the record of a call may not hold, where nobody has.
     pub(crate) async fn mask(&self, flight: &mut Flight<'_>, caller: &Caller) {
         if let Some(entry) = flight.unmasked().cloned() {
-            let looking = mask_for_record(self.0.secrets.as_deref(), &entry, caller);
-            let mask = timeout(LOOK_UP, Box::pin(looking)).await;
-            flight.masked_by(mask.ok().flatten());
+            flight.masked_by(self.find_mask(&entry, caller).await);
         }
+    }
+
+    /// What takes the secrets of a tool out of anything; nothing when nobody can tell them now.
+    pub(crate) async fn find_mask(&self, entry: &Entry, caller: &Caller) -> Option<Arc<Mask>> {
+        let looking = mask_for_record(self.0.secrets.as_deref(), entry, caller);
+        timeout(LOOK_UP, Box::pin(looking)).await.ok().flatten()
     }
 
     pub(crate) fn inner(&self) -> &Inner {

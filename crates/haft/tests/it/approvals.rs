@@ -268,3 +268,28 @@ async fn a_link_ends_with_the_rights_of_whoever_made_it() {
     assert_eq!(anyone.post(&path, &json!({"decision": "approve"})).await.status, 401);
     assert_eq!(task(&ada, &id).await["status"], "waiting");
 }
+
+#[tokio::test]
+async fn what_a_person_is_shown_holds_no_secret_and_stays_what_it_is() {
+    let (_server, api) = start(&[]).await;
+    let (upstream, url) = upstream().await;
+    assert!(api.put("/api/secrets/key", &json!({"value": "s3cr3t-value"})).await.status < 300);
+    let tool = json!({"name": "keyed", "description": "d", "url": url, "method": "POST", "policy": "ask",
+                      "headers": {"X-Key": "secret://key"}, "config": {"redact": ["email"]}});
+    make(&api, tool).await;
+    let arguments = json!({"text": "it is s3cr3t-value", "n": 1, "email": "a@b.c"});
+    let id = taken(&execute(&api, "keyed", json!({"arguments": arguments})).await);
+    let waits = standing(&api, &id, "waiting").await;
+    assert_eq!(waits["arguments"], json!({"text": "it is ***", "n": 1, "email": "[redacted]"}));
+    let shown = api.get(&format!("/api/approvals/{id}")).await;
+    assert_eq!(shown.data()["arguments"], json!({"text": "it is ***", "n": 1, "email": "a@b.c"}));
+    let edited = json!({"text": "it is ***", "n": 2, "email": "a@b.c"});
+    let said = decide(&api, &id, json!({"decision": "approve", "arguments": edited})).await;
+    assert_eq!(said.status, 200, "{}", said.body);
+    let done = standing(&api, &id, "succeeded").await;
+    assert!(!done.to_string().contains("s3cr3t"), "{done}");
+    let sent = upstream.seen().last().expect("sent").json();
+    assert_eq!(sent, json!({"text": "it is s3cr3t-value", "n": 2, "email": "a@b.c"}));
+    let shown = api.get(&format!("/api/approvals/{id}")).await;
+    assert_eq!(shown.data()["decision"]["arguments"], edited, "{}", shown.body);
+}

@@ -43,6 +43,9 @@ pub struct CallRun {
     pub version: u64,
     /// As they were let in.
     pub arguments: Value,
+    /// The same as they may be shown, where that is not the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Value>,
     pub call_id: CallId,
     pub user: Option<UserId>,
     pub source: Source,
@@ -79,6 +82,9 @@ pub struct Decision {
     /// In place of those that were shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
+    /// The same as they may be shown, where that is not the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

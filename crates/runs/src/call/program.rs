@@ -14,6 +14,7 @@ use haft_core::{
 use haft_engine::{CallRequest, Foreseen, Leg, ToolService};
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::later::{self, CALLBACK};
@@ -53,6 +54,9 @@ const NAME: &str = "call";
 pub(super) const CALL: &str = "call";
 const RETRY: &str = "retry:";
 
+/// After so long it is tried again to find out what the tool is.
+const AWAY: Duration = Duration::from_millis(500);
+
 /// Further times that a call is made later, where its tool does not say.
 const LATER: u32 = 3;
 
@@ -87,8 +91,14 @@ impl CallProgram {
                 }
             }
         }
-        // A call that cannot be let in any more has no effect; making it says why.
-        let effect = foreseen.as_ref().map_or(Effect::Read, |foreseen| foreseen.effect);
+        if foreseen.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
+            // What is not known of the tool now may be known in a moment.
+            sleep(AWAY).await;
+            return Err(Halt::GivenBack);
+        }
+        // Making a call that cannot be let in any more says why; should it be let in after all, nobody knows more
+        // of it than that it may have any effect.
+        let effect = foreseen.as_ref().map_or(Effect::Write, |foreseen| foreseen.effect);
         let reply = foreseen.as_ref().map_or(Reply::Now, |foreseen| foreseen.reply);
         let mut request = call.request();
         let waits = match reply {
@@ -195,6 +205,8 @@ impl CallProgram {
         foreseen: &Foreseen,
     ) -> Result<Result<Option<Value>, CallError>, Halt> {
         let spec = &foreseen.tool.spec;
+        let caller = call.caller(context.run());
+        let shown = self.tools.shown(&caller, &call.tool, &foreseen.arguments).await?;
         // What was approved was this version; another one is another question.
         let wait = Wait {
             key: format!("{APPROVAL}:{}", foreseen.tool.version),
@@ -204,7 +216,7 @@ impl CallProgram {
                 "toolName": spec.name,
                 "version": foreseen.tool.version,
                 "effect": foreseen.effect,
-                "arguments": foreseen.arguments,
+                "arguments": shown.to_people,
                 "because": call.because.as_ref().or(foreseen.because.as_ref()),
             })),
             at_most: Some(Duration::from_secs(call.patience)),

@@ -170,7 +170,10 @@ impl Tasks {
         if !is_queued && how.async_after.is_none() && how.key.is_none() && !comes_later {
             return plain(state, caller, asked, request).await;
         }
-        let new = NewRun { most_deaths: self.most_deaths, ..new_run(caller, &request, &foreseen, &how) };
+        let shown = state.tools.shown(caller, &request.tool, &foreseen.arguments).await?.on_record;
+        let shown = (shown != *foreseen.arguments).then_some(shown);
+        let new = new_run(caller, &request, &foreseen, shown, &how);
+        let new = NewRun { most_deaths: self.most_deaths, ..new };
         let run = if is_queued { self.runs.start(new).await? } else { self.runs.start_here(new).await?.0 };
         let patience = match (is_queued, how.async_after) {
             (_, Some(pause)) => pause,
@@ -206,7 +209,13 @@ pub(crate) fn shown_status(status: RunStatus) -> &'static str {
     if is_scheduled { RunStatus::Queued.as_str() } else { status.as_str() }
 }
 
-fn new_run(caller: &Caller, request: &CallRequest, foreseen: &Foreseen, how: &How) -> NewRun {
+fn new_run(
+    caller: &Caller,
+    request: &CallRequest,
+    foreseen: &Foreseen,
+    shown: Option<Value>,
+    how: &How,
+) -> NewRun {
     let (id, options) = (Uuid::now_v7(), &request.options);
     let spec = &foreseen.tool.spec;
     let call_id = options.call_id.clone().unwrap_or_else(|| CallId::from(id));
@@ -216,6 +225,7 @@ fn new_run(caller: &Caller, request: &CallRequest, foreseen: &Foreseen, how: &Ho
         name: spec.name.to_string(),
         version: foreseen.tool.version,
         arguments: foreseen.arguments.as_ref().clone(),
+        shown,
         call_id: call_id.clone(),
         user: caller.user,
         source: caller.source,

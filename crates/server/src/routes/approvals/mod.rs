@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::call::Consent;
 use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, Template};
-use haft_runs::{CallRun, Decision, StepState};
+use haft_runs::{CallRun, Decision, Run, Step, StepState};
 use haft_store::Approval;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,8 @@ impl<'a> From<&'a Approval> for Shown<'a> {
             user_id: run.user,
             status,
             decision: said.map(|said| {
-                let Decision { note, arguments, by, by_link, .. } = said;
+                let Decision { note, arguments, shown, by, by_link, .. } = said;
+                let arguments = shown.or(arguments);
                 json!({"note": note, "arguments": arguments, "userId": by, "byLink": by_link})
             }),
             asked_at: run.created_at,
@@ -168,25 +169,58 @@ async fn decide(
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_ASKED)).into());
     }
     let is_approved = decision == Word::Approve;
-    let edited = match arguments.filter(|_| is_approved) {
-        Some(arguments) => {
-            let call = CallRun::of(&run)
-                .map_err(|_| CallError::text(ErrorKind::Internal, "the task cannot be read"))?;
-            let mut request = call.request();
-            request.arguments = arguments;
-            request.options.consent = Consent::Given;
-            // What does not fit is said now, and it still waits.
-            let foreseen = state.tools.foresee(&call.caller(&run), request).await?;
-            Some(foreseen.arguments.as_ref().clone())
+    let (arguments, shown) = match arguments.filter(|_| is_approved) {
+        Some(edited) => {
+            let (arguments, shown) = edit(&state, &run, &step, edited).await?;
+            (Some(arguments), shown)
         }
-        None => None,
+        None => (None, None),
     };
-    let said = Decision { is_approved, arguments: edited, note, by: Some(by), by_link };
+    let said = Decision { is_approved, arguments, shown, note, by: Some(by), by_link };
     let said = serde_json::to_value(said).unwrap_or_default();
     let journal = &tasks(&state)?.journal;
     let answer = (step.key.as_str(), said);
     let run = journal.decide(space, run.id, Some(by), is_approved, answer).await?;
     Ok(envelope::success(StatusCode::OK, ShownTask::from(&run)))
+}
+
+/// Arguments that a person gives in place of those that were shown, and how they are shown, where that differs.
+/// What does not fit is said now, and the call still waits.
+async fn edit(
+    state: &AppState,
+    run: &Run,
+    step: &Step,
+    edited: Value,
+) -> Result<(Value, Option<Value>), CallError> {
+    let call =
+        CallRun::of(run).map_err(|_| CallError::text(ErrorKind::Internal, "the task cannot be read"))?;
+    let caller = call.caller(run);
+    let shown = step.shown.as_ref().map(|shown| &shown["arguments"]);
+    let mut request = call.request();
+    request.arguments = restored(edited, shown, &call.arguments);
+    request.options.consent = Consent::Given;
+    let arguments = state.tools.foresee(&caller, request).await?.arguments;
+    let shown = state.tools.shown(&caller, &call.tool, &arguments).await?.to_people;
+    let shown = (shown != *arguments).then_some(shown);
+    Ok((arguments.as_ref().clone(), shown))
+}
+
+/// What was sent back as it was shown is what it was, also where it was shown masked.
+fn restored(edited: Value, shown: Option<&Value>, original: &Value) -> Value {
+    if Some(&edited) == shown {
+        return original.clone();
+    }
+    match edited {
+        Value::Object(fields) => {
+            let field = |(name, value): (String, Value)| {
+                let shown = shown.and_then(|shown| shown.get(&name));
+                let value = restored(value, shown, original.get(&name).unwrap_or(&Value::Null));
+                (name, value)
+            };
+            Value::Object(fields.into_iter().map(field).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => edited,
+    }
 }
 
 /// Every message of this folder.

@@ -59,7 +59,7 @@ impl<'a> From<&'a Run> for Shown<'a> {
             tool_name: &run.about.name,
             agent_id: run.about.agent.as_deref(),
             conversation_id: run.about.conversation.as_deref(),
-            arguments: run.input.get("arguments"),
+            arguments: run.input.get("shown").or_else(|| run.input.get("arguments")),
             status: shown_status(run.status),
             waiting_for: run.waiting_for.as_deref(),
             due_at: run.due_at.filter(|_| waits),
