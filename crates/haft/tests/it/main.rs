@@ -25,6 +25,7 @@ mod command_line;
 mod configuration;
 mod console;
 mod crash;
+mod endurance;
 mod events;
 mod fuzz;
 mod house;

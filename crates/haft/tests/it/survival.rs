@@ -1,11 +1,11 @@
 //! What survives: `kill -9` while writing, a second server on one directory, a newer schema. More has files below.
 
 mod calls;
-mod cluster;
-mod database;
+pub(crate) mod cluster;
+pub(crate) mod database;
 mod full;
 mod keys;
-mod line;
+pub(crate) mod line;
 mod locked;
 mod paused;
 mod restarted;
@@ -130,7 +130,7 @@ fn statement(place: &Place, settings: &Settings, file: &str, sql: &str) -> Optio
 }
 
 /// Waits until something is so.
-async fn within(limit: Duration, what: &str, is_so: impl AsyncFn() -> bool) {
+pub(crate) async fn within(limit: Duration, what: &str, is_so: impl AsyncFn() -> bool) {
     let start = Instant::now();
     while !is_so().await {
         assert!(start.elapsed() < limit, "{what}: not so within {limit:?}");

@@ -9,7 +9,7 @@ use super::skipped;
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Gone when dropped.
-pub(super) struct Cluster {
+pub(crate) struct Cluster {
     programs: PathBuf,
     home: PathBuf,
     port: u16,
@@ -19,7 +19,7 @@ pub(super) struct Cluster {
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// Connections are cut, transactions rolled back, everything written.
     Fast,
     /// As a crash would.
@@ -28,7 +28,7 @@ pub(super) enum Stop {
 
 impl Cluster {
     /// Makes and starts one, or says why there is none.
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         if std::env::var_os("HAFT_TEST_POSTGRES").is_none() {
             skipped("HAFT_TEST_POSTGRES is not set");
             return None;
@@ -59,18 +59,18 @@ impl Cluster {
         Some(cluster)
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("postgres://haft@127.0.0.1:{}/postgres", self.port)
     }
 
-    pub(super) fn start(&self) {
+    pub(crate) fn start(&self) {
         let options = format!("-p {} -h 127.0.0.1 -k '' -c fsync=off", self.port);
         let log = self.home.join("log");
         let log = log.to_str().expect("a path");
         assert!(self.run("pg_ctl", &["-w", "-l", log, "-o", &options, "start"]), "it does not start");
     }
 
-    pub(super) fn stop(&self, how: Stop) {
+    pub(crate) fn stop(&self, how: Stop) {
         assert!(self.try_stop(how), "it does not stop");
     }
 

@@ -10,14 +10,14 @@ use super::skipped;
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Gone when dropped.
-pub(super) struct Database {
+pub(crate) struct Database {
     server: Url,
     name: String,
 }
 
 impl Database {
     /// Makes one, or says why there is none.
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let Ok(server) = std::env::var("HAFT_TEST_POSTGRES") else {
             skipped("HAFT_TEST_POSTGRES is not set");
             return None;
@@ -28,14 +28,14 @@ impl Database {
         Some(Self { server: Url::parse(&server).expect("a URL"), name })
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let mut url = self.server.clone();
         url.set_path(&format!("/{}", self.name));
         url.to_string()
     }
 
     /// The same by way of another port of this machine.
-    pub(super) fn url_by(&self, port: u16) -> String {
+    pub(crate) fn url_by(&self, port: u16) -> String {
         let mut url = Url::parse(&self.url()).expect("a URL");
         url.set_host(Some("127.0.0.1")).expect("a host");
         url.set_port(Some(port)).expect("a port");
@@ -43,7 +43,7 @@ impl Database {
     }
 
     /// Where its server listens.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         let host = self.server.host_str().expect("a host");
         format!("{host}:{}", self.server.port().unwrap_or(5432))
     }
@@ -56,13 +56,13 @@ impl Drop for Database {
 }
 
 /// Runs a statement.
-pub(super) fn psql(url: &str, sql: &str) {
+pub(crate) fn psql(url: &str, sql: &str) {
     let done = Command::new("psql").args(["-q", "-X", url, "-c", sql]).status();
     assert!(done.expect("psql runs").success(), "{sql}");
 }
 
 /// What a statement answers, as text.
-pub(super) fn ask(url: &str, sql: &str) -> String {
+pub(crate) fn ask(url: &str, sql: &str) -> String {
     let output =
         Command::new("psql").args(["-q", "-A", "-t", "-X", url, "-c", sql]).output().expect("psql runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

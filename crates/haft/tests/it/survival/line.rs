@@ -1,5 +1,8 @@
 //! A line to the database that goes dead: nothing is refused, nothing arrives, and nobody is let in for long.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
 use haft_testkit::Client;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,24 +15,68 @@ use super::database::Database;
 use super::{FIVE_SECONDS, ONE_SECOND, Settings, call, mock, within};
 
 /// Carries bytes to a server and back, as long as it is not dead.
-struct Line {
-    port: u16,
+pub(crate) struct Line {
+    pub(crate) port: u16,
     is_dead: watch::Sender<bool>,
+    commits: Arc<Commits>,
     task: JoinHandle<()>,
 }
 
+/// Commits that came along, and of which of them the line breaks.
+#[derive(Default)]
+struct Commits {
+    seen: AtomicUsize,
+    /// Every so many; 0 for none.
+    every: AtomicUsize,
+}
+
+/// Where in a commit the line breaks.
+#[derive(Clone, Copy)]
+enum Break {
+    /// The server never hears of it.
+    Before,
+    /// It is done, and nobody is told.
+    After,
+}
+
+impl Commits {
+    /// Whether the line breaks in what is sent to the server: by turns before a commit arrives and after it.
+    fn pass(&self, sent: &[u8]) -> Option<Break> {
+        let every = self.every.load(Ordering::SeqCst);
+        if every == 0 || !sent.windows(COMMIT.len()).any(|part| part == COMMIT) {
+            return None;
+        }
+        let seen = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
+        let turn = (seen % every == 0).then_some(seen / every)?;
+        Some(if turn % 2 == 0 { Break::Before } else { Break::After })
+    }
+}
+
+/// A commit as drivers send it, with the end of the text.
+const COMMIT: &[u8] = b"COMMIT\0";
+
 impl Line {
-    async fn to(address: String) -> Self {
+    pub(crate) async fn to(address: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let (is_dead, watched) = watch::channel(false);
+        let commits = Arc::new(Commits::default());
+        let counted = commits.clone();
         let task = tokio::spawn(async move {
             let mut carrying = JoinSet::new();
             while let Ok((near, _)) = listener.accept().await {
-                carrying.spawn(carry(near, address.clone(), watched.clone()));
+                carrying.spawn(carry(near, address.clone(), watched.clone(), counted.clone()));
             }
         });
-        Self { port, is_dead, task }
+        Self { port, is_dead, commits, task }
+    }
+
+    /// Breaks the connection of every so many commits from now on, inside of them; of none when it is 0. Gives how
+    /// many were broken before.
+    pub(crate) fn break_commits(&self, every: usize) -> usize {
+        let before = self.commits.every.swap(every, Ordering::SeqCst);
+        let seen = self.commits.seen.swap(0, Ordering::SeqCst);
+        seen.checked_div(before).unwrap_or_default()
     }
 }
 
@@ -39,19 +86,42 @@ impl Drop for Line {
     }
 }
 
-async fn carry(near: TcpStream, address: String, mut is_dead: watch::Receiver<bool>) {
+async fn carry(near: TcpStream, address: String, mut is_dead: watch::Receiver<bool>, commits: Arc<Commits>) {
     if !lives(&mut is_dead).await {
         return;
     }
     let Ok(far) = TcpStream::connect(&address).await else { return };
     let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
-    tokio::join!(pump(near_in, far_out, is_dead.clone()), pump(far_in, near_out, is_dead));
+    let is_broken = AtomicBool::new(false);
+    // Of what the server is told, some is not passed on; of what it answers, nothing once the line is broken.
+    let told = |sent: &[u8]| match commits.pass(sent) {
+        Some(Break::Before) => false,
+        Some(Break::After) => {
+            is_broken.store(true, Ordering::SeqCst);
+            true
+        }
+        None => true,
+    };
+    let answered = |_: &[u8]| !is_broken.load(Ordering::SeqCst);
+    tokio::select! {
+        () = pump(near_in, far_out, is_dead.clone(), told) => {}
+        () = pump(far_in, near_out, is_dead, answered) => {}
+    }
 }
 
-async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut is_dead: watch::Receiver<bool>) {
+/// Carries one way, until something is not to pass.
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut is_dead: watch::Receiver<bool>,
+    passes: impl Fn(&[u8]) -> bool,
+) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        if !lives(&mut is_dead).await || to.write_all(&buffer[..length]).await.is_err() {
+        if !lives(&mut is_dead).await || !passes(&buffer[..length]) {
+            return;
+        }
+        if to.write_all(&buffer[..length]).await.is_err() {
             return;
         }
     }

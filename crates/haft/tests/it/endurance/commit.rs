@@ -1,0 +1,76 @@
+//! A connection to PostgreSQL that breaks inside COMMIT, before it is done or after: nobody knows, and nothing is
+//! done twice.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use haft_testkit::{Client, Upstream, json_reply};
+use serde_json::{Value, json};
+
+use super::{TOOLS, check, ended, make_tools, writes};
+use crate::survival::Settings;
+use crate::survival::database::Database;
+use crate::survival::line::Line;
+use crate::tasks::execute;
+
+const CLIENTS: usize = 8;
+const EACH: usize = 6;
+
+/// Of so many commits one breaks off.
+const EVERY: usize = 3;
+
+/// Asks until there is an answer, with one key, and gives the id of the task. Every other one waits for its outcome.
+async fn ask(api: &Client, number: usize) -> String {
+    let (tool, _) = TOOLS[number % TOOLS.len()];
+    let keyed = api.with("idempotency-key", &format!("key-{number}"));
+    let options = if number % 2 == 0 { json!({"mode": "async"}) } else { json!({}) };
+    for _ in 0..300 {
+        let reply = execute(&keyed, tool, json!({"options": options})).await;
+        match reply.status {
+            200 | 202 => return reply.data()["callId"].as_str().expect("an id").to_owned(),
+            503 => assert_eq!(reply.kind(), "Unavailable", "{}", reply.body),
+            other => panic!("{other}: {}", reply.body),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{tool} {number} was never accepted");
+}
+
+async fn ask_in_turn(api: Client, client: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    for number in client * EACH..(client + 1) * EACH {
+        let id = ask(&api, number).await;
+        assert_eq!(ask(&api, number).await, id, "the same key is the same task");
+        ids.push(id);
+    }
+    ids
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_breaks_off_makes_no_second_task() {
+    let Some(database) = Database::new() else { return };
+    let line = Line::to(database.address()).await;
+    let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
+    let settings = Settings::sharing(&database.url_by(line.port)).with("HAFT_TASK_LEASE_MS", "2000");
+    let (_server, api) = settings.start().await;
+    make_tools(&api, &upstream).await;
+    line.break_commits(EVERY);
+    let asking: Vec<_> = (0..CLIENTS).map(|client| tokio::spawn(ask_in_turn(api.clone(), client))).collect();
+    let mut ids = BTreeSet::new();
+    for asking in asking {
+        ids.extend(asking.await.expect("each was accepted"));
+    }
+    let broken = line.break_commits(0);
+    assert!(broken > CLIENTS, "only {broken} commits broke off");
+    assert_eq!(ids.len(), CLIENTS * EACH);
+    let mut tasks = Vec::new();
+    for id in &ids {
+        tasks.push(ended(&api, id).await);
+    }
+    let writes = writes(&upstream);
+    tasks.iter().for_each(|task| check(task, &writes));
+    assert!(writes.values().all(|times| *times == 1), "writes were sent twice: {writes:?}");
+    let listed = api.get("/api/tasks?limit=200").await;
+    let kept: Vec<&Value> = listed.data()["items"].as_array().expect("a list").iter().collect();
+    assert_eq!(kept.len(), ids.len(), "a key has one task");
+}
