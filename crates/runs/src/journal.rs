@@ -27,6 +27,8 @@ pub struct Claimed {
     pub held: Vec<Held>,
     /// After so long another run is due, as far as that is known.
     pub next_due: Option<Duration>,
+    /// Something is queued that a limit keeps back: it may be claimed when a run has ended.
+    pub is_kept_back: bool,
 }
 
 pub trait Journal: Send + Sync {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_core::{CallError, ErrorKind, RunId, SpaceId};
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -61,6 +61,8 @@ struct Inner {
     held: Mutex<HashMap<RunId, InHand>>,
     under_way: TaskTracker,
     ended: broadcast::Sender<RunId>,
+    /// A run has ended here, so what a limit kept back may be claimed.
+    freed: Notify,
     failpoints: Arc<Failpoints>,
 }
 
@@ -87,6 +89,7 @@ impl Runs {
             held: Mutex::default(),
             under_way: TaskTracker::new(),
             ended: broadcast::Sender::new(ENDS),
+            freed: Notify::new(),
             failpoints: Arc::new(failpoints),
             settings,
         }))
@@ -212,6 +215,7 @@ impl Inner {
                 let pause = claimed.next_due.unwrap_or(self.settings.poll).min(self.settings.poll);
                 tokio::select! {
                     () = self.journal.woken() => {}
+                    () = self.freed.notified(), if claimed.is_kept_back => {}
                     () = sleep(pause) => {}
                     () = stop.cancelled() => return,
                 }
@@ -273,6 +277,7 @@ impl Inner {
             }
             let _ = inner.ended.send(id);
             drop(permit);
+            inner.freed.notify_one();
         });
     }
 

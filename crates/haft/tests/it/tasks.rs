@@ -224,3 +224,16 @@ async fn a_queue_has_an_end_and_priorities() {
     let order: Vec<String> = upstream.seen().iter().map(|seen| seen.target.clone()).collect();
     assert_eq!(order, ["/0", "/3", "/1", "/2"], "the urgent one comes first");
 }
+
+#[tokio::test]
+async fn what_a_limit_keeps_back_goes_on_as_soon_as_it_may() {
+    let (_server, api) = start(&[]).await;
+    make(&api, mock("single", json!({"effect": "read", "maxConcurrency": 1}))).await;
+    let mut last = String::new();
+    // Whoever looked for them once a second would take longer than anybody waits here.
+    for _ in 0..30 {
+        last = taken(&execute(&api, "single", json!({"options": {"mode": "async"}})).await);
+    }
+    let done = standing(&api, &last, "succeeded").await;
+    assert_eq!(done["claims"], 1);
+}

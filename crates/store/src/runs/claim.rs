@@ -137,7 +137,9 @@ impl Claim {
         }
         let is_more = woken >= MOST_WOKEN || !next.0.is_empty();
         let next_due = if is_more { Some(Duration::ZERO) } else { next_due(batch).await? };
-        Ok((Claimed { held, next_due }, next))
+        // The lanes that are left have something in them, and were not chosen.
+        let is_kept_back = !lanes.is_empty();
+        Ok((Claimed { held, next_due, is_kept_back }, next))
     }
 
     /// Lanes with something to claim, and where the next claim begins to look.
