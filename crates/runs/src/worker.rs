@@ -223,14 +223,12 @@ impl Inner {
         }
     }
 
-    /// Shows that this process lives, and learns what is no longer its own, for ever.
+    /// Shows that this process lives, and learns what is no longer its own, for ever. With empty hands too: what it
+    /// claimed without being told so is given back that way, and not as if a process had died.
     async fn renew(&self) {
         loop {
             sleep(self.settings.lease / 4).await;
             let leases: Vec<Lease> = self.held().values().map(|in_hand| in_hand.lease).collect();
-            if leases.is_empty() {
-                continue;
-            }
             match self.journal.renew(self.id, leases, self.settings.lease).await {
                 Ok(renewed) => {
                     let held = self.held();

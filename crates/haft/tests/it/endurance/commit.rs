@@ -4,30 +4,37 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use haft_testkit::{Client, Upstream, json_reply};
+use haft_testkit::{Client, Reply, Upstream, json_reply};
 use serde_json::{Value, json};
 
 use super::{TOOLS, check, ended, make_tools, writes};
 use crate::survival::Settings;
 use crate::survival::database::Database;
 use crate::survival::line::Line;
-use crate::tasks::execute;
+use crate::tasks::{execute, make, mock, standing, taken};
 
 const CLIENTS: usize = 8;
 const EACH: usize = 6;
 
 /// Of so many commits one breaks off.
-const EVERY: usize = 3;
+const ONE_OF: usize = 4;
+
+/// The id of the task that was asked for, which is that of its call.
+fn id(reply: &Reply) -> String {
+    reply.data()["callId"].as_str().expect("an id").to_owned()
+}
 
 /// Asks until there is an answer, with one key, and gives the id of the task. Every other one waits for its outcome.
 async fn ask(api: &Client, number: usize) -> String {
     let (tool, _) = TOOLS[number % TOOLS.len()];
     let keyed = api.with("idempotency-key", &format!("key-{number}"));
-    let options = if number % 2 == 0 { json!({"mode": "async"}) } else { json!({}) };
+    let options = if number.is_multiple_of(2) { json!({"mode": "async"}) } else { json!({}) };
     for _ in 0..300 {
         let reply = execute(&keyed, tool, json!({"options": options})).await;
         match reply.status {
-            200 | 202 => return reply.data()["callId"].as_str().expect("an id").to_owned(),
+            200 | 202 => return id(&reply),
+            // A lease was lost meanwhile, by a server that could not hold on to it.
+            409 if reply.data()["error"]["kind"] == "Unknown" => return id(&reply),
             503 => assert_eq!(reply.kind(), "Unavailable", "{}", reply.body),
             other => panic!("{other}: {}", reply.body),
         }
@@ -51,10 +58,10 @@ async fn a_commit_that_breaks_off_makes_no_second_task() {
     let Some(database) = Database::new() else { return };
     let line = Line::to(database.address()).await;
     let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
-    let settings = Settings::sharing(&database.url_by(line.port)).with("HAFT_TASK_LEASE_MS", "2000");
+    let settings = Settings::sharing(&database.url_by(line.port)).with("HAFT_TASK_LEASE_MS", "1000");
     let (_server, api) = settings.start().await;
     make_tools(&api, &upstream).await;
-    line.break_commits(EVERY);
+    line.break_commits(ONE_OF);
     let asking: Vec<_> = (0..CLIENTS).map(|client| tokio::spawn(ask_in_turn(api.clone(), client))).collect();
     let mut ids = BTreeSet::new();
     for asking in asking {
@@ -73,4 +80,20 @@ async fn a_commit_that_breaks_off_makes_no_second_task() {
     let listed = api.get("/api/tasks?limit=200").await;
     let kept: Vec<&Value> = listed.data()["items"].as_array().expect("a list").iter().collect();
     assert_eq!(kept.len(), ids.len(), "a key has one task");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_of_which_nobody_was_told_is_no_death() {
+    let Some(database) = Database::new() else { return };
+    let line = Line::to(database.address()).await;
+    let settings = Settings::sharing(&database.url_by(line.port)).with("HAFT_TASK_LEASE_MS", "2000");
+    let (_server, api) = settings.start().await;
+    make(&api, mock("quick", json!({"effect": "read"}))).await;
+    let id = taken(&execute(&api, "quick", json!({"options": {"delay": 1}})).await);
+    line.break_commits(1);
+    standing(&api, &id, "running").await;
+    line.break_commits(0);
+    let done = ended(&api, &id).await;
+    assert_eq!((&done["status"], &done["deaths"]), (&json!("succeeded"), &json!(0)), "{done}");
+    assert!(done["claims"].as_u64() > Some(1), "the first claim was not kept: {done}");
 }

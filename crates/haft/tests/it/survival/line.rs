@@ -22,12 +22,13 @@ pub(crate) struct Line {
     task: JoinHandle<()>,
 }
 
-/// Commits that came along, and of which of them the line breaks.
+/// Commits that came along, and how many of them the line broke.
 #[derive(Default)]
 struct Commits {
     seen: AtomicUsize,
-    /// Every so many; 0 for none.
-    every: AtomicUsize,
+    broken: AtomicUsize,
+    /// One of so many breaks; 0 for none.
+    one_of: AtomicUsize,
 }
 
 /// Where in a commit the line breaks.
@@ -42,13 +43,17 @@ enum Break {
 impl Commits {
     /// Whether the line breaks in what is sent to the server: by turns before a commit arrives and after it.
     fn pass(&self, sent: &[u8]) -> Option<Break> {
-        let every = self.every.load(Ordering::SeqCst);
-        if every == 0 || !sent.windows(COMMIT.len()).any(|part| part == COMMIT) {
+        let one_of = self.one_of.load(Ordering::SeqCst);
+        if one_of == 0 || !sent.windows(COMMIT.len()).any(|part| part == COMMIT) {
             return None;
         }
-        let seen = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
-        let turn = (seen % every == 0).then_some(seen / every)?;
-        Some(if turn % 2 == 0 { Break::Before } else { Break::After })
+        // At no even pace: what is written at one would break each time.
+        let drawn = self.seen.fetch_add(1, Ordering::SeqCst).wrapping_mul(2_654_435_761) >> 16;
+        if !drawn.is_multiple_of(one_of) {
+            return None;
+        }
+        let broken = self.broken.fetch_add(1, Ordering::SeqCst);
+        Some(if broken.is_multiple_of(2) { Break::After } else { Break::Before })
     }
 }
 
@@ -71,12 +76,10 @@ impl Line {
         Self { port, is_dead, commits, task }
     }
 
-    /// Breaks the connection of every so many commits from now on, inside of them; of none when it is 0. Gives how
-    /// many were broken before.
-    pub(crate) fn break_commits(&self, every: usize) -> usize {
-        let before = self.commits.every.swap(every, Ordering::SeqCst);
-        let seen = self.commits.seen.swap(0, Ordering::SeqCst);
-        seen.checked_div(before).unwrap_or_default()
+    /// From now on one of so many commits breaks its connection; none when it is 0. Gives how many did so far.
+    pub(crate) fn break_commits(&self, one_of: usize) -> usize {
+        self.commits.one_of.store(one_of, Ordering::SeqCst);
+        self.commits.broken.load(Ordering::SeqCst)
     }
 }
 
