@@ -275,7 +275,8 @@ async fn what_a_person_is_shown_holds_no_secret_and_stays_what_it_is() {
     let (upstream, url) = upstream().await;
     assert!(api.put("/api/secrets/key", &json!({"value": "s3cr3t-value"})).await.status < 300);
     let tool = json!({"name": "keyed", "description": "d", "url": url, "method": "POST", "policy": "ask",
-                      "headers": {"X-Key": "secret://key"}, "config": {"redact": ["email"]}});
+                      "headers": {"X-Key": "secret://key"}, "config": {"redact": ["email"]},
+                      "inputSchema": {"type": "object"}});
     make(&api, tool).await;
     let arguments = json!({"text": "it is s3cr3t-value", "n": 1, "email": "a@b.c"});
     let id = taken(&execute(&api, "keyed", json!({"arguments": arguments})).await);
