@@ -1,7 +1,8 @@
 //! What people say about runs: end it, try it again, this is what became of it, yes or no. Each is on record.
 
-use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, UserId};
+use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, Template, UserId};
 use haft_runs::{Ended, Run, RunStatus};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::RunJournal;
@@ -10,7 +11,6 @@ use super::row::{NEVER, run, run_columns};
 use super::writer::CHANNEL;
 use crate::db::{Arg, Tx, args};
 use crate::failure;
-use crate::feed::Change;
 use crate::history::{Action, Note, What};
 
 haft_core::templates! {
@@ -42,12 +42,42 @@ async fn locked(tx: &mut Tx, space: SpaceId, id: RunId) -> Result<Option<Run>, C
     tx.row(sql, args![space, id]).await?.map(|row| run(&row)).transpose()
 }
 
-fn conflict(template: &'static haft_core::Template, status: RunStatus) -> CallError {
+fn conflict(template: &'static Template, status: RunStatus) -> CallError {
     let message = Message::new(template).with("status", status.as_str());
     CallError::new(ErrorKind::Conflict, message).detail("status", status.as_str())
 }
 
+/// Something that a person said, as it goes on record.
+struct Said {
+    what: What,
+    action: Action,
+    details: Value,
+}
+
 impl RunJournal {
+    /// Has a person say something about a run: read under a lock, changed, noted, and told to whoever waits.
+    async fn said(
+        &self,
+        space: SpaceId,
+        id: RunId,
+        by: Option<UserId>,
+        thing: &'static Template,
+        say: impl AsyncFnOnce(&mut Tx, Timestamp, &Run) -> Result<Said, CallError>,
+    ) -> Result<Run, CallError> {
+        let store = self.0.store.acting_for(by);
+        let mut change = store.change_for_listeners(space).await?;
+        let now = self.0.clock.now(&mut change.tx).await?;
+        let missing = || failure::not_found(thing, id);
+        let before = locked(&mut change.tx, space, id).await?.ok_or_else(missing)?;
+        let Said { what, action, details } = say(&mut change.tx, now, &before).await?;
+        let name = before.about.name;
+        change.note(Note { what, action, id: id.to_string(), name, version: None, details }).await?;
+        let after = locked(&mut change.tx, space, id).await?;
+        change.commit().await?;
+        self.0.bell.ring();
+        after.ok_or_else(missing)
+    }
+
     /// Ends a run. One that waits ends at once, as `ended` says; one that is under way is told to.
     pub async fn cancel(
         &self,
@@ -56,36 +86,30 @@ impl RunJournal {
         by: Option<UserId>,
         ended: Ended,
     ) -> Result<Run, CallError> {
-        let store = self.0.store.acting_for(by);
-        let mut change = store.change_for_listeners(space).await?;
-        let now = self.0.clock.now(&mut change.tx).await?;
-        let before = locked(&mut change.tx, space, id).await?;
-        let before = before.ok_or_else(|| failure::not_found(&failure::TASK, id))?;
-        if before.status.is_final() {
-            return Err(conflict(&ENDED, before.status));
-        }
-        // Something may have been sent: whoever claims it finds out, and says so.
-        let may_be_sent =
-            "SELECT 1 FROM run_steps WHERE run_id = $1 AND state = 'reserved' AND effect = 'write'";
-        let may_be_sent = change.tx.row(may_be_sent, args![id]).await?.is_some();
-        let is_told = before.status == RunStatus::Running || may_be_sent;
-        if is_told {
-            let sql = "UPDATE runs SET cancel_asked = 1, changed_at = $2 WHERE id = $1";
-            change.tx.run(sql, args![id, now]).await?;
-            if let Tx::Postgres(_) = &change.tx {
-                change.tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;
+        let after = self.said(space, id, by, &failure::TASK, async |tx, now, before| {
+            if before.status.is_final() {
+                return Err(conflict(&ENDED, before.status));
             }
-        } else {
-            end(&mut change, id, now, &ended).await?;
-        }
-        change.note(noted(&before, What::Task, Action::Cancelled, json!({}))).await?;
-        let after = locked(&mut change.tx, space, id).await?;
-        change.commit().await?;
-        if is_told {
+            // Something may have been sent: whoever claims it finds out, and says so.
+            let may_be_sent =
+                "SELECT 1 FROM run_steps WHERE run_id = $1 AND state = 'reserved' AND effect = 'write'";
+            let may_be_sent = tx.row(may_be_sent, args![id]).await?.is_some();
+            if before.status == RunStatus::Running || may_be_sent {
+                let sql = "UPDATE runs SET cancel_asked = 1, changed_at = $2 WHERE id = $1";
+                tx.run(sql, args![id, now]).await?;
+                if let Tx::Postgres(_) = tx {
+                    tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;
+                }
+            } else {
+                end(tx, id, now, &ended).await?;
+            }
+            Ok(Said { what: What::Task, action: Action::Cancelled, details: json!({}) })
+        });
+        let after = after.await?;
+        if !after.status.is_final() {
             self.0.bell.cancel(id);
         }
-        self.0.bell.ring();
-        after.ok_or_else(|| failure::not_found(&failure::TASK, id))
+        Ok(after)
     }
 
     /// Tries a run once more that did not do what it should. Steps of these names are done anew.
@@ -96,35 +120,29 @@ impl RunJournal {
         by: Option<UserId>,
         anew: &[&str],
     ) -> Result<Run, CallError> {
-        let store = self.0.store.acting_for(by);
-        let mut change = store.change_for_listeners(space).await?;
-        let now = self.0.clock.now(&mut change.tx).await?;
-        let before = locked(&mut change.tx, space, id).await?;
-        let before = before.ok_or_else(|| failure::not_found(&failure::TASK, id))?;
-        match before.status {
-            RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
-            RunStatus::Succeeded => return Err(conflict(&ENDED, before.status)),
-            RunStatus::Queued | RunStatus::Scheduled | RunStatus::Running | RunStatus::Waiting => {
-                return Err(conflict(&NOT_ENDED, before.status));
+        let after = self.said(space, id, by, &failure::TASK, async |tx, now, before| {
+            match before.status {
+                RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
+                RunStatus::Succeeded => return Err(conflict(&ENDED, before.status)),
+                RunStatus::Queued | RunStatus::Scheduled | RunStatus::Running | RunStatus::Waiting => {
+                    return Err(conflict(&NOT_ENDED, before.status));
+                }
             }
-        }
-        // What else it did stays done; what nobody knows of, and pauses before it, are gone.
-        for key in anew {
-            change.tx.run("DELETE FROM run_steps WHERE run_id = $1 AND key = $2", args![id, *key]).await?;
-        }
-        let sql = "DELETE FROM run_steps WHERE run_id = $1 AND (state <> 'done' OR waits_for = 'retry')";
-        change.tx.run(sql, args![id]).await?;
-        let sql =
-            "UPDATE runs SET status = 'queued', due_at = $2, deaths = 0, cancel_asked = 0, dead_letter = 0,
-                          output = NULL, progress = NULL, ended_at = NULL, changed_at = $2
-                   WHERE id = $1";
-        change.tx.run(sql, args![id, now]).await?;
-        let was = json!({"was": before.status});
-        change.note(noted(&before, What::Task, Action::Retried, was)).await?;
-        let after = locked(&mut change.tx, space, id).await?;
-        change.commit().await?;
-        self.0.bell.ring();
-        after.ok_or_else(|| failure::not_found(&failure::TASK, id))
+            // What else it did stays done; what nobody knows of, and pauses before it, are gone.
+            for key in anew {
+                tx.run("DELETE FROM run_steps WHERE run_id = $1 AND key = $2", args![id, *key]).await?;
+            }
+            let sql = "DELETE FROM run_steps WHERE run_id = $1 AND (state <> 'done' OR waits_for = 'retry')";
+            tx.run(sql, args![id]).await?;
+            let sql =
+                "UPDATE runs SET status = 'queued', due_at = $2, deaths = 0, cancel_asked = 0, dead_letter = 0,
+                              output = NULL, progress = NULL, ended_at = NULL, changed_at = $2
+                       WHERE id = $1";
+            tx.run(sql, args![id, now]).await?;
+            let details = json!({"was": before.status});
+            Ok(Said { what: What::Task, action: Action::Retried, details })
+        });
+        after.await
     }
 
     /// Says what became of a run of which nobody knew.
@@ -135,21 +153,15 @@ impl RunJournal {
         by: Option<UserId>,
         ended: Ended,
     ) -> Result<Run, CallError> {
-        let store = self.0.store.acting_for(by);
-        let mut change = store.change_for_listeners(space).await?;
-        let now = self.0.clock.now(&mut change.tx).await?;
-        let before = locked(&mut change.tx, space, id).await?;
-        let before = before.ok_or_else(|| failure::not_found(&failure::TASK, id))?;
-        if before.status != RunStatus::Unknown {
-            return Err(conflict(&NOT_UNKNOWN, before.status));
-        }
-        end(&mut change, id, now, &ended).await?;
-        let became = json!({"status": ended.status});
-        change.note(noted(&before, What::Task, Action::Resolved, became)).await?;
-        let after = locked(&mut change.tx, space, id).await?;
-        change.commit().await?;
-        self.0.bell.ring();
-        after.ok_or_else(|| failure::not_found(&failure::TASK, id))
+        let after = self.said(space, id, by, &failure::TASK, async |tx, now, before| {
+            if before.status != RunStatus::Unknown {
+                return Err(conflict(&NOT_UNKNOWN, before.status));
+            }
+            end(tx, id, now, &ended).await?;
+            let details = json!({"status": ended.status});
+            Ok(Said { what: What::Task, action: Action::Resolved, details })
+        });
+        after.await
     }
 
     /// Answers a step that waits for a person.
@@ -161,55 +173,39 @@ impl RunJournal {
         is_approved: bool,
         answer: (&str, Value),
     ) -> Result<Run, CallError> {
-        let store = self.0.store.acting_for(by);
-        let mut change = store.change_for_listeners(space).await?;
-        let now = self.0.clock.now(&mut change.tx).await?;
-        let before = locked(&mut change.tx, space, id).await?;
-        let before = before.ok_or_else(|| failure::not_found(&failure::APPROVAL, id))?;
         let (key, value) = answer;
-        let sql =
-            "SELECT 1 FROM run_steps WHERE run_id = $1 AND key = $2 AND (until_at IS NULL OR until_at > $3)";
-        let is_in_time = change.tx.row(sql, args![id, key, now]).await?.is_some();
-        if !is_in_time || !deliver(&mut change.tx, now, id, key, &value.to_string()).await? {
-            return Err(CallError::new(ErrorKind::Conflict, Message::new(&DECIDED)));
-        }
-        let action = if is_approved { Action::Approved } else { Action::Denied };
-        let mut details = json!({});
-        for field in ["note", "edited", "byLink"] {
-            if let Some(said) = value.get(field).filter(|said| !said.is_null()) {
-                details[field] = said.clone();
+        let after = self.said(space, id, by, &failure::APPROVAL, async |tx, now, _| {
+            let sql = "SELECT 1 FROM run_steps WHERE run_id = $1 AND key = $2 AND (until_at IS NULL OR until_at > $3)";
+            let is_in_time = tx.row(sql, args![id, key, now]).await?.is_some();
+            if !is_in_time || !deliver(tx, now, id, key, &value.to_string()).await? {
+                return Err(CallError::new(ErrorKind::Conflict, Message::new(&DECIDED)));
             }
-        }
-        change.note(noted(&before, What::Approval, action, details)).await?;
-        let after = locked(&mut change.tx, space, id).await?;
-        change.commit().await?;
-        self.0.bell.ring();
-        after.ok_or_else(|| failure::not_found(&failure::APPROVAL, id))
+            let mut details = json!({});
+            for field in ["note", "edited", "byLink"] {
+                if let Some(said) = value.get(field).filter(|said| !said.is_null()) {
+                    details[field] = said.clone();
+                }
+            }
+            let action = if is_approved { Action::Approved } else { Action::Denied };
+            Ok(Said { what: What::Approval, action, details })
+        });
+        after.await
     }
 }
 
-async fn end(
-    change: &mut Change<'_>,
-    id: RunId,
-    now: jiff::Timestamp,
-    ended: &Ended,
-) -> Result<(), CallError> {
+async fn end(tx: &mut Tx, id: RunId, now: Timestamp, ended: &Ended) -> Result<(), CallError> {
     let sql = "UPDATE runs SET status = $2, output = $3, dead_letter = $4, ended_at = $5, changed_at = $5,
                       due_at = $6, worker = NULL, waiting_for = NULL
                WHERE id = $1 RETURNING parent_id, parent_step";
     let output = ended.output.to_string();
     let never = Arg::Int(Some(NEVER));
     let values = args![id, ended.status.as_str(), &output, ended.is_dead_letter, now, never];
-    let row = change.tx.row(sql, values).await?;
+    let row = tx.row(sql, values).await?;
     let sql = "UPDATE run_steps SET state = 'done', expired = 1, ended_at = $2 WHERE run_id = $1 AND state = 'waiting'";
-    change.tx.run(sql, args![id, now]).await?;
+    tx.run(sql, args![id, now]).await?;
     let Some(row) = row else { return Ok(()) };
     if let (Some(parent), Some(step)) = (row.maybe_id::<RunId>(0)?, row.maybe_text(1)?) {
-        deliver(&mut change.tx, now, parent, &step, &output).await?;
+        deliver(tx, now, parent, &step, &output).await?;
     }
     Ok(())
-}
-
-fn noted(run: &Run, what: What, action: Action, details: Value) -> Note {
-    Note { what, action, id: run.id.to_string(), name: run.about.name.clone(), version: None, details }
 }
