@@ -1,17 +1,25 @@
-// Calls that wait for a person: one list for the page and for the number beside its name.
+// Calls that wait for a person: the list for the page, and how many there are for the number beside its name.
 import { queryOptions } from '@tanstack/react-query';
 
 import { api, ask, type Schemas } from './client';
 
 export type Approval = Schemas['Approval'];
+export type DecideApproval = Schemas['DecideApproval'];
 
 /** Those that come first; the others move up as these are decided. */
 const MOST = 50;
-/** That somebody is asked is told by no event. */
+/** That somebody is asked is told by no event; that somebody decided is. */
 const PAUSE = 5000;
 
 export const approvalsQuery = queryOptions({
   queryKey: ['approvals', 'waiting'],
   queryFn: () => ask(api.GET('/api/approvals', { params: { query: { limit: MOST } } })),
+  refetchInterval: PAUSE,
+});
+
+/** How many wait in all, without what they are. */
+export const waitingCountQuery = queryOptions({
+  queryKey: ['approvals', 'count'],
+  queryFn: async () => (await ask(api.GET('/api/approvals', { params: { query: { limit: 1 } } }))).total,
   refetchInterval: PAUSE,
 });

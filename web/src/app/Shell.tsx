@@ -6,13 +6,14 @@ import {
 } from 'lucide-react';
 import { type ReactNode, Suspense } from 'react';
 
-import { approvalsQuery } from '@/api/approvals';
+import { waitingCountQuery } from '@/api/approvals';
 import { chooseSpace } from '@/api/client';
 import { useStreamState } from '@/api/live';
 import { useMe } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
 import { Menu } from '@/components/Menu';
 import { Loading } from '@/components/Page';
+import { useFormat } from '@/i18n/format';
 import { useLanguage, useWords, words } from '@/i18n/language';
 
 import { Live } from './Live';
@@ -83,9 +84,9 @@ function Frame() {
 
 /** How many calls wait for a person; nothing where none does. */
 function useWaiting(): string {
-  const { data } = useQuery(approvalsQuery);
-  if (data === undefined || data.items.length === 0) return '';
-  return `${data.items.length}${data.nextCursor === null ? '' : '+'}`;
+  const { data = 0 } = useQuery(waitingCountQuery);
+  const format = useFormat();
+  return data === 0 ? '' : format.count(data);
 }
 
 function SpaceSwitch() {

@@ -6,9 +6,12 @@ import { meQuery } from '@/api/me';
 
 const MOST_TRIES = 2;
 
+/** Where nobody has to be signed in: the door, and what a link leads to. */
+const OUTSIDE = /^\/(login$|approve\/)/;
+
 /** Who is no longer known goes to the door, and comes back. Who only lost the space that was chosen goes to their own. */
 function leave(error: unknown, isSure: boolean): void {
-  if (!(error instanceof ApiError) || error.status !== 401 || location.pathname === '/login') return;
+  if (!(error instanceof ApiError) || error.status !== 401 || OUTSIDE.test(location.pathname)) return;
   if (!isSure && chosenSpace() !== null) {
     void queries.invalidateQueries({ queryKey: meQuery.queryKey });
     return;

@@ -1,6 +1,7 @@
 // Every address of the console; each page is loaded when it is opened.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router';
 
+import { keepSignature } from '@/api/approvalLink';
 import { ApiError } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { Loading } from '@/components/Page';
@@ -21,7 +22,22 @@ const login = createRoute({
   component: lazyRouteComponent(() => import('@/features/session/LoginPage'), 'LoginPage'),
 });
 
-/** All pages but the door: for who is signed in. */
+/** Deciding on a call by a link, without being signed in. */
+const approve = createRoute({
+  getParentRoute: () => root,
+  path: '/approve/$id',
+  validateSearch: (search) => ({ sig: text(search['sig']) }),
+  beforeLoad: ({ params: { id }, location, cause }) => {
+    const sig = new URLSearchParams(location.searchStr).get('sig');
+    if (sig === null || cause === 'preload') return;
+    keepSignature({ id, sig });
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
+    throw redirect({ to: '/approve/$id', params: { id }, search: { sig: undefined }, replace: true });
+  },
+  component: lazyRouteComponent(() => import('@/features/approvals/LinkPage'), 'LinkPage'),
+});
+
+/** All pages but those: for who is signed in. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -130,6 +146,7 @@ const settings = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
+    approve,
     inside.addChildren([overview, newTool, importTools, tool, tools, calls, tasks, approvals, agents, agent, settings]),
   ]),
   defaultPreload: 'intent',

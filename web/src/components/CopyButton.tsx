@@ -17,9 +17,10 @@ export interface CopyButtonProps {
   label?: string;
   iconOnly?: boolean;
   look?: Look;
+  small?: boolean;
 }
 
-export function CopyButton({ text, label, iconOnly = false, look = 'plain' }: CopyButtonProps) {
+export function CopyButton({ text, label, iconOnly = false, look = 'plain', small = true }: CopyButtonProps) {
   const t = useWords(WORDS);
   const [outcome, setOutcome] = useState<'copied' | 'failed'>();
   const copy = async () => {
@@ -29,5 +30,5 @@ export function CopyButton({ text, label, iconOnly = false, look = 'plain' }: Co
   const said = outcome === undefined ? (label ?? t.copy) : t[outcome];
   const icon = outcome === undefined ? <Copy aria-hidden /> : outcome === 'copied' ? <Check aria-hidden /> : <X aria-hidden />;
   if (iconOnly) return <IconButton label={said} onPress={() => void copy()}>{icon}</IconButton>;
-  return <Button small look={look} icon={icon} onPress={() => void copy()}>{said}</Button>;
+  return <Button small={small} look={look} icon={icon} onPress={() => void copy()}>{said}</Button>;
 }

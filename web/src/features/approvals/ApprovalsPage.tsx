@@ -7,23 +7,25 @@ import { useEffect, useRef, useState } from 'react';
 import { type Approval, approvalsQuery } from '@/api/approvals';
 import { Empty, ErrorNote } from '@/components/Note';
 import { Loading, LoadFailed, Page } from '@/components/Page';
+import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import { ApprovalCard, cardId } from './ApprovalCard';
 import css from './ApprovalsPage.module.css';
+import { Decided } from './Decided';
 import type { Leaving } from './useDecide';
 
 const WORDS = words(
   {
     title: 'Approvals', about: 'Calls that wait for a person: look, change what is not right, decide.', nothing: 'Nothing waits',
     nothingText: 'When a tool is called that asks a person first, the call comes here and waits until somebody decides.',
-    more: 'More calls wait. They come up as these are decided.', task: 'Open its task', list: 'Calls that wait',
+    more: (count: string) => `${count} more wait. They come up as these are decided.`, task: 'Open its task', list: 'Calls that wait',
     approve: (tool: string) => `Approved: ${tool} goes ahead.`, deny: (tool: string) => `Denied: ${tool} is not called.`,
   },
   {
     title: '审批', about: '等待人工决定的调用：查看、按需修改、作出决定。', nothing: '没有等待审批的调用',
     nothingText: '需要先请人确认的工具被调用时，会出现在这里，等待有人作出决定。',
-    more: '还有更多调用在等待，处理完这些后会依次出现。', task: '打开任务', list: '等待审批的调用',
+    more: (count: string) => `还有 ${count} 项在等待，处理完这些后会依次出现。`, task: '打开任务', list: '等待审批的调用',
     approve: (tool: string) => `已批准：${tool} 将继续执行。`, deny: (tool: string) => `已拒绝：${tool} 不会被调用。`,
   },
 );
@@ -38,6 +40,8 @@ interface Left {
 export function ApprovalsPage() {
   const t = useWords(WORDS);
   const { data, error, refetch } = useQuery(approvalsQuery);
+  const format = useFormat();
+  const hidden = data === undefined || data.nextCursor === null ? 0 : data.total - data.items.length;
   const [left, setLeft] = useState<Left>();
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -64,7 +68,7 @@ export function ApprovalsPage() {
           // A call that is asked about again, since its tool was changed, is another question.
           <ApprovalCard key={`${approval.id} ${approval.version}`} approval={approval} onLeft={(how) => leave(approval, how)} />
         ))}
-        {data !== undefined && data.nextCursor !== null && <p className="quiet small">{t.more}</p>}
+        {hidden > 0 && <p className="quiet small">{t.more(format.count(hidden))}</p>}
       </div>
     </Page>
   );
@@ -73,7 +77,9 @@ export function ApprovalsPage() {
 /** What became of the last one. */
 function Said({ left: { approval, how } }: { left: Left }) {
   const t = useWords(WORDS);
-  if ('refusal' in how) return <ErrorNote>{how.refusal}</ErrorNote>;
+  if ('refusal' in how) {
+    return <ErrorNote>{how.refusal}{how.now !== undefined && <p><Decided approval={how.now} /></p>}</ErrorNote>;
+  }
   const isApproved = how.decision === 'approve';
   return (
     <p className={css.said}>

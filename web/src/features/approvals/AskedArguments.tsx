@@ -1,13 +1,12 @@
 // What the tool would be called with: drawn as its form, to be read, and to be changed once one says so.
-import type { UseQueryResult } from '@tanstack/react-query';
 import { Pencil, Undo2 } from 'lucide-react';
 
 import type { Approval } from '@/api/approvals';
-import { type Schemas, type Violation, wordsOf } from '@/api/client';
+import { type Violation, wordsOf } from '@/api/client';
 import { Button } from '@/components/Button';
 import { Hint } from '@/components/Note';
 import { Loading } from '@/components/Page';
-import { asSchema, isJsonObject, type JsonObject, type JsonValue } from '@/components/schema-form/schema';
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@/components/schema-form/schema';
 import { SchemaForm } from '@/components/schema-form/SchemaForm';
 import { Value } from '@/components/Value';
 import { useWords, words } from '@/i18n/language';
@@ -19,9 +18,16 @@ const WORDS = words(
   { args: '参数', edit: '编辑', undo: '撤销修改' },
 );
 
+/** What the form is drawn from, once it is known. */
+export interface Drawing {
+  schema: JsonSchema | undefined;
+  isLoading: boolean;
+  error: Error | null;
+}
+
 interface Props {
   approval: Approval;
-  tool: UseQueryResult<Schemas['Tool']>;
+  drawing: Drawing;
   /** As they were changed; undefined while they are only read. */
   edited: JsonObject | undefined;
   onEdit: (value: JsonObject | undefined) => void;
@@ -31,12 +37,12 @@ interface Props {
   idPrefix: string;
 }
 
-export function AskedArguments({ approval, tool, edited, onEdit, onBroken, mayEdit, errors, idPrefix }: Props) {
+export function AskedArguments({ approval, drawing: { schema, isLoading, error }, edited, onEdit, onBroken, mayEdit, errors, idPrefix }: Props) {
   const t = useWords(WORDS);
   const asked = approval.arguments as JsonValue;
   const given = isJsonObject(asked) ? asked : undefined;
   const isOpen = edited !== undefined;
-  const isDrawn = tool.data !== undefined && given !== undefined;
+  const isDrawn = schema !== undefined && given !== undefined;
   return (
     <section aria-label={t.args} className={`${css.arguments} ${isOpen ? '' : css.still}`}>
       <header className={css.argumentsHead}>
@@ -47,17 +53,17 @@ export function AskedArguments({ approval, tool, edited, onEdit, onBroken, mayEd
           </Button>
         )}
       </header>
-      {tool.isLoading && <Loading />}
+      {isLoading && <Loading />}
       {isDrawn && (
         <SchemaForm
           // What was typed and not taken over is gone with the changes.
-          key={isOpen ? 'edited' : 'asked'} schema={asSchema(tool.data.inputSchema)} value={edited ?? given} onChange={onEdit} errors={errors}
+          key={isOpen ? 'edited' : 'asked'} schema={schema} value={edited ?? given} onChange={onEdit} errors={errors}
           isDisabled={!isOpen} idPrefix={`${idPrefix}-argument`} onBroken={onBroken}
         />
       )}
-      {!isDrawn && !tool.isLoading && (
+      {!isDrawn && !isLoading && (
         <>
-          {tool.error !== null && <Hint>{wordsOf(tool.error)}</Hint>}
+          {error !== null && <Hint>{wordsOf(error)}</Hint>}
           <Value value={asked} label={t.args} />
         </>
       )}

@@ -17,18 +17,18 @@ type Change = Schemas['Change'];
 const WORDS = words(
   {
     server: 'The server', changed: 'Fields', role: 'Role', before: 'Role before', scope: 'Scope', expiresAt: 'Expires', backTo: 'Back to version',
-    version: 'Version', value: 'Value', above: 'Limit', isAdmin: 'Runs the server', isActive: 'Switched on', yes: 'yes', no: 'no',
+    version: 'Version', value: 'Value', above: 'Limit', isAdmin: 'Runs the server', isActive: 'Switched on', note: 'Note', edited: 'With other arguments', byLink: 'By link', yes: 'yes', no: 'no',
     at: 'When', id: 'Id', open: 'Open', place: 'Entry',
   },
   {
     server: '服务器', changed: '字段', role: '角色', before: '原角色', scope: '权限', expiresAt: '到期', backTo: '恢复自版本',
-    version: '版本', value: '值', above: '阈值', isAdmin: '服务器管理员', isActive: '已启用', yes: '是', no: '否',
+    version: '版本', value: '值', above: '阈值', isAdmin: '服务器管理员', isActive: '已启用', note: '备注', edited: '修改过参数', byLink: '通过链接', yes: '是', no: '否',
     at: '时间', id: 'Id', open: '打开', place: '记录编号',
   },
 );
 
 /** Those that have words; ids of other things say nothing to a reader. */
-const TOLD = ['changed', 'role', 'before', 'scope', 'expiresAt', 'backTo', 'value', 'above', 'isAdmin', 'isActive'] as const;
+const TOLD = ['changed', 'role', 'before', 'scope', 'expiresAt', 'backTo', 'value', 'above', 'isAdmin', 'isActive', 'note', 'edited', 'byLink'] as const;
 
 export function ChangeRow({ change }: { change: Change }) {
   const t = useWords(WORDS);

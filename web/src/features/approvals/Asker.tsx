@@ -1,0 +1,44 @@
+// Who asks: the agent and the person it works for, by name where names are known.
+import { Link } from '@tanstack/react-router';
+import { Bot, UserRound } from 'lucide-react';
+import type { ReactNode } from 'react';
+
+import type { Approval } from '@/api/approvals';
+import { short, useAgentName, usePersonName } from '@/api/names';
+import { useWords, words } from '@/i18n/language';
+
+import css from './ApprovalCard.module.css';
+
+const WORDS = words(
+  { by: 'By', agent: 'Asked by an agent', person: 'Asked by a person' },
+  { by: '发起者', agent: '由智能体发起', person: '由用户发起' },
+);
+
+export function Asker({ approval: { agentId, userId } }: { approval: Approval }) {
+  const agentName = useAgentName();
+  const personName = usePersonName();
+  return (
+    <Line
+      agent={agentId !== null && <Link to="/agents/$id" params={{ id: agentId }}>{agentName(agentId) ?? short(agentId)}</Link>}
+      person={userId !== null && (personName(userId) ?? short(userId))}
+    />
+  );
+}
+
+/** For who is not signed in, and is told no names. */
+export function UnnamedAsker({ approval: { agentId, userId } }: { approval: Approval }) {
+  const t = useWords(WORDS);
+  return <Line agent={agentId !== null && t.agent} person={agentId === null && userId !== null && t.person} />;
+}
+
+function Line({ agent, person }: { agent: ReactNode; person: ReactNode }) {
+  const t = useWords(WORDS);
+  return (
+    <span className={css.asker}>
+      <span className="hidden">{t.by}</span>
+      {agent !== false && <><Bot size={14} aria-hidden />{agent}</>}
+      {person !== false && <><UserRound size={14} aria-hidden />{person}</>}
+      {agent === false && person === false && '—'}
+    </span>
+  );
+}
