@@ -11,10 +11,13 @@ export interface FoldProps {
   note?: ReactNode;
   children: ReactNode;
   isOpenAtFirst?: boolean;
+  /** Something in it must be seen; it stays open when that is mended. */
+  isUrgent?: boolean;
 }
 
-export function Fold({ title, note, children, isOpenAtFirst = false }: FoldProps) {
+export function Fold({ title, note, children, isOpenAtFirst = false, isUrgent = false }: FoldProps) {
   const [isOpen, setIsOpen] = useState(isOpenAtFirst);
+  if (isUrgent && !isOpen) setIsOpen(true);
   return (
     <Disclosure className={css.fold ?? ''} isExpanded={isOpen} onExpandedChange={setIsOpen}>
       <Heading level={3} className={css.heading ?? ''}>

@@ -17,6 +17,7 @@ import { Numbers } from './Numbers';
 import { OpenCircuits } from './OpenCircuits';
 import css from './OverviewPage.module.css';
 import { Start } from './Start';
+import { TasksNow } from './TasksNow';
 import { TopTools } from './TopTools';
 import { useShortWindows, windowOf, WINDOWS } from './windows';
 
@@ -51,6 +52,7 @@ export function OverviewPage() {
     queries.invalidateQueries({ queryKey: ['stats'] }),
     queries.invalidateQueries({ queryKey: ['calls', 'last errors'] }),
     queries.invalidateQueries({ queryKey: ['calls', 'any'] }),
+    queries.invalidateQueries({ queryKey: ['tasks', 'summary'] }),
   ]), FOLLOW_PAUSE);
   useSecondLook();
   const isNew = useIsNew(stats.data);
@@ -64,6 +66,7 @@ export function OverviewPage() {
           <FiringAlerts />
           <OpenCircuits origins={stats.data.openCircuits} />
           <Numbers stats={stats.data} window={window} />
+          <TasksNow />
           {stats.data.totals.calls === 0 && <p className="quiet" role="status">{t.quiet}</p>}
           <Charts stats={stats.data} />
           <TopTools stats={stats.data} window={window} />

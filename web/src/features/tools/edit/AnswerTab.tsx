@@ -1,4 +1,4 @@
-// What of an answer reaches the model.
+// When an answer comes, and what of it reaches the model.
 import type { Violation } from '@/api/client';
 import { Checkbox, NumberField, TextField } from '@/components/Field';
 import { useFormat } from '@/i18n/format';
@@ -7,18 +7,20 @@ import { useWords, words } from '@/i18n/language';
 import { type AnswerDraft, PRESETS, redactField } from './answer';
 import type { Definition } from './definition';
 import css from './Editor.module.css';
+import type { LaterDraft } from './later';
+import { LaterSection } from './LaterSection';
 import type { Change } from './useDraft';
 import { messageAt } from './violations';
 
 const WORDS = words(
   {
-    filter: 'Response filter', filterHint: 'JMESPath over a JSON answer: only what it picks reaches the model, which saves tokens.',
+    content: 'What reaches the model', filter: 'Response filter', filterHint: 'JMESPath over a JSON answer: only what it picks reaches the model, which saves tokens.',
     size: 'Largest answer, in bytes', sizeHint: (size: string) => `${size}, after decompression; 1 MB when empty, 32 MB at most.`, sizeEmpty: '1 MB when empty, 32 MB at most.',
     redact: 'Hide from results and logs', email: 'E-mail addresses', phone: 'Phone numbers', idCard: 'Identity card numbers', card: 'Payment card numbers',
     paths: 'Paths to hide', pathsHint: 'One in each line: users.*.email', patterns: 'Patterns to hide', patternsHint: 'One regular expression in each line.',
   },
   {
-    filter: '响应过滤', filterHint: '对 JSON 响应使用 JMESPath：只有选中的部分交给模型，节省 token。',
+    content: '交给模型的内容', filter: '响应过滤', filterHint: '对 JSON 响应使用 JMESPath：只有选中的部分交给模型，节省 token。',
     size: '响应大小上限（字节）', sizeHint: (size: string) => `${size}，按解压后计算；留空为 1 MB，最大 32 MB。`, sizeEmpty: '留空为 1 MB，最大 32 MB。',
     redact: '在结果和日志中隐去', email: '邮箱地址', phone: '电话号码', idCard: '身份证号', card: '银行卡号',
     paths: '要隐去的路径', pathsHint: '每行一个：users.*.email', patterns: '要隐去的模式', patternsHint: '每行一个正则表达式。',
@@ -27,12 +29,13 @@ const WORDS = words(
 
 export interface AnswerTabProps {
   answer: AnswerDraft;
+  later: LaterDraft;
   definition: Definition;
   violations: readonly Violation[];
   change: Change;
 }
 
-export function AnswerTab({ answer, definition, violations, change }: AnswerTabProps) {
+export function AnswerTab({ answer, later, definition, violations, change }: AnswerTabProps) {
   const t = useWords(WORDS);
   const format = useFormat();
   const size = answer.maxResponseSize;
@@ -42,16 +45,20 @@ export function AnswerTab({ answer, definition, violations, change }: AnswerTabP
   })?.message;
   return (
     <div className={css.stack}>
-      <TextField
-        label={t.filter} description={t.filterHint} isMono value={answer.responseFilter} placeholder="items[].{name: name, price: price}"
-        onChange={(responseFilter) => change('answer', { responseFilter })} error={messageAt(violations, 'config.responseFilter')}
-      />
-      <div className={css.narrow}>
-        <NumberField
-          label={t.size} value={size} minimum={1} maximum={33_554_432} placeholder="1048576" description={size === undefined ? t.sizeEmpty : t.sizeHint(format.bytes(size))}
-          onChange={(maxResponseSize) => change('answer', { maxResponseSize })} error={messageAt(violations, 'config.security.maxResponseSize')}
+      <LaterSection later={later} definition={definition} violations={violations} change={change} />
+      <fieldset className={css.group}>
+        <legend>{t.content}</legend>
+        <TextField
+          label={t.filter} description={t.filterHint} isMono value={answer.responseFilter} placeholder="items[].{name: name, price: price}"
+          onChange={(responseFilter) => change('answer', { responseFilter })} error={messageAt(violations, 'config.responseFilter')}
         />
-      </div>
+        <div className={css.narrow}>
+          <NumberField
+            label={t.size} value={size} minimum={1} maximum={33_554_432} placeholder="1048576" description={size === undefined ? t.sizeEmpty : t.sizeHint(format.bytes(size))}
+            onChange={(maxResponseSize) => change('answer', { maxResponseSize })} error={messageAt(violations, 'config.security.maxResponseSize')}
+          />
+        </div>
+      </fieldset>
       <fieldset className={css.group}>
         <legend>{t.redact}</legend>
         <div className={css.checks}>

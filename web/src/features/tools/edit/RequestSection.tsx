@@ -71,7 +71,7 @@ export const RequestSection = memo(function RequestSection(props: RequestSection
     ['body', 0, <BodyTab key="body" request={request} {...shared} />],
     ['auth', 0, <AuthTab key="auth" auth={draft.auth} {...shared} />],
     ['arguments', 0, <ArgumentsTab key="arguments" schema={draft.schema} generated={generated} {...shared} />],
-    ['answer', 0, <AnswerTab key="answer" answer={draft.answer} definition={definition} {...shared} />],
+    ['answer', 0, <AnswerTab key="answer" answer={draft.answer} later={draft.later} definition={definition} {...shared} />],
     ['limits', 0, <LimitsTab key="limits" limits={draft.limits} {...shared} />],
   ];
   return (

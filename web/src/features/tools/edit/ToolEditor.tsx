@@ -112,8 +112,8 @@ export function ToolEditor({ begun, id, save, isOvertaken = false, reload, onCha
 /** The schema that the tool would have, by what the request says; the last one while the next is asked for. */
 function useSchema(definition: Definition): { schema: unknown; refused: string | undefined } {
   const { type, inputSchema } = definition;
-  // A credential that is not filled in yet says nothing about arguments.
-  const config = without(configOf(definition), 'auth', 'security', 'redact', 'responseFilter', 'imported');
+  // A credential that is not filled in yet says nothing about arguments, nor does how the answer comes.
+  const config = without(configOf(definition), 'auth', 'security', 'redact', 'responseFilter', 'imported', 'poll', 'callback');
   const isAsked = ['url', 'baseUrl', 'endpoint'].some((name) => name in config);
   const preview = useQuery({
     queryKey: ['tools', 'schema', type, config, inputSchema],

@@ -4,6 +4,7 @@ import { type AnswerDraft, readAnswer, writeAnswer } from './answer';
 import { type AuthDraft, readAuth, writeAuth } from './auth';
 import { configOf, type Definition } from './definition';
 import { type Fields, fieldsOf, isFields, parsed, same, spelled, textOf, withField } from './json';
+import { type LaterDraft, readLater, writeLater } from './later';
 import { type LimitsDraft, readLimits, writeLimits } from './limits';
 import { isBodyWrong, readRequest, type RequestDraft, writeRequest } from './request';
 import { fieldsFrom, type Row, rowsOf } from './rows';
@@ -30,6 +31,7 @@ export interface Draft {
   auth: AuthDraft;
   schema: SchemaDraft;
   answer: AnswerDraft;
+  later: LaterDraft;
   limits: LimitsDraft;
 }
 
@@ -50,6 +52,8 @@ const PARTS: { [K in PartName]: Part<Draft[K]> } = {
   auth: { read: readAuth, write: writeAuth },
   schema: { read: readSchema, write: writeSchema },
   answer: { read: readAnswer, write: writeAnswer },
+  // After what is sent, which may say by itself how the answer comes.
+  later: { read: readLater, write: writeLater },
   limits: { read: readLimits, write: writeLimits },
 };
 
@@ -63,6 +67,7 @@ export function draftOf(definition: Definition): Draft {
     auth: PARTS.auth.read(definition),
     schema: PARTS.schema.read(definition),
     answer: PARTS.answer.read(definition),
+    later: PARTS.later.read(definition),
     limits: PARTS.limits.read(definition),
   };
 }

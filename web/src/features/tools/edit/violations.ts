@@ -23,7 +23,7 @@ const TOP: Record<string, TabName | 'form'> = {
 };
 const CONFIG: Record<string, TabName | 'form'> = {
   url: 'form', baseUrl: 'form', method: 'form', query: 'params', headers: 'headers', body: 'body', bodyType: 'body',
-  auth: 'auth', responseFilter: 'answer', redact: 'answer',
+  auth: 'auth', responseFilter: 'answer', redact: 'answer', poll: 'answer', callback: 'answer',
 };
 
 /** The first message at a path or beneath it. */

@@ -12,6 +12,7 @@ const TICK = 100;
 
 export function Running({ startedAt, waitingFor, cancel }: { startedAt: number; waitingFor: string | null; cancel: () => void }) {
   const t = useWords(WORDS);
+  const waits: Readonly<Record<string, string>> = { approval: t.needsApproval, retry: t.waitsToRetry, poll: t.waitsToAsk, callback: t.waitsForCall };
   const [now, setNow] = useState(startedAt);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), TICK);
@@ -21,7 +22,7 @@ export function Running({ startedAt, waitingFor, cancel }: { startedAt: number; 
   return (
     <div className={css.running}>
       <LoaderCircle aria-hidden className={css.spin} />
-      <strong>{waitingFor === 'approval' ? t.needsApproval : waitingFor === 'retry' ? t.waitsToRetry : t.running}</strong>
+      <strong>{(waitingFor === null ? undefined : waits[waitingFor]) ?? t.running}</strong>
       <span className={css.elapsed}>{t.elapsed(`${seconds.toFixed(1)} s`)}</span>
       <Button icon={<Square aria-hidden />} onPress={cancel}>{t.cancel}</Button>
     </div>

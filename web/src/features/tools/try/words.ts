@@ -4,7 +4,7 @@ import { words } from '@/i18n/language';
 export const WORDS = words(
   {
     arguments: 'Arguments', form: 'Form', json: 'JSON', view: 'How to fill in the arguments', run: 'Run', running: 'Running…', cancel: 'Cancel',
-    needsApproval: 'Waiting until somebody approves it…', waitsToRetry: 'Waiting to try again…',
+    needsApproval: 'Waiting until somebody approves it…', waitsToRetry: 'Waiting to try again…', waitsToAsk: 'Waiting for the API to be done…', waitsForCall: 'Waiting for the API to call back…',
     preview: 'Preview the request', reset: 'Start over', keys: 'Ctrl + Enter', keysMac: '⌘ + Enter',
     mayNot: 'You may look, but not call: that takes the role caller or higher.', isOff: 'This tool is switched off: a call will be refused.',
     badJson: (why: string) => `Not JSON: ${why}`, notObject: 'Arguments are a JSON object: { … }', mendFirst: 'Mend the JSON first.',
@@ -23,7 +23,7 @@ export const WORDS = words(
   },
   {
     arguments: '参数', form: '表单', json: 'JSON', view: '参数填写方式', run: '运行', running: '运行中…', cancel: '取消',
-    needsApproval: '等待批准…', waitsToRetry: '等待重试…',
+    needsApproval: '等待批准…', waitsToRetry: '等待重试…', waitsToAsk: '等待接口完成任务…', waitsForCall: '等待接口回调…',
     preview: '预览请求', reset: '重新填写', keys: 'Ctrl + Enter', keysMac: '⌘ + Enter',
     mayNot: '你只能查看，不能调用：调用需要调用者或更高的角色。', isOff: '该工具已停用，调用会被拒绝。',
     badJson: (why: string) => `不是有效的 JSON：${why}`, notObject: '参数必须是一个 JSON 对象：{ … }', mendFirst: '请先修正 JSON。',
