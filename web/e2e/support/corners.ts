@@ -28,6 +28,16 @@ export function everywhere(made: Furnished): Moment[] {
 
 const PARTS: readonly (readonly [en: string, zh: string])[] = [['Headers', '请求头'], ['Body', '请求体'], ['Auth', '认证'], ['Arguments', '工具参数'], ['Response', '响应'], ['Limits', '限制']];
 
+const LATER: readonly (readonly [en: string, zh: string])[] = [['It is asked again', '轮询查询'], ['It calls back', '回调通知']];
+
+async function answerLater(page: Page, say: Say, way: string): Promise<void> {
+  await page.getByRole('tab', { name: say('Response', '响应') }).click();
+  await page.getByRole('button', { name: new RegExp(say('How the answer comes', '结果如何返回')) }).click();
+  await page.getByRole('option', { name: new RegExp(way) }).click();
+  await page.getByRole('tabpanel').getByRole('button', { name: say('More', '更多'), exact: true }).click();
+  await expect(page.getByRole('textbox', { name: say('Done when', '完成条件'), exact: true })).toBeVisible();
+}
+
 function corners({ weather }: Furnished): Moment[] {
   const parts = PARTS.map((name): Moment => ({
     name: `definition, ${name[0]}`, path: `/tools/${weather.id}?tab=definition`,
@@ -38,6 +48,9 @@ function corners({ weather }: Furnished): Moment[] {
   }));
   return [
     ...parts,
+    ...LATER.map((way): Moment => ({
+      name: `definition, ${way[0]}`, path: `/tools/${weather.id}?tab=definition`, come: (page, say) => answerLater(page, say, say(...way)),
+    })),
     { name: 'import, preview', path: '/tools/import', come: preview },
     { name: 'no such tool', path: '/tools/no_such_tool', come: still },
     { name: 'no such page', path: '/no/such/page', come: still },

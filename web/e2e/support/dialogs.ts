@@ -46,6 +46,7 @@ export function dialogs({ weather, agent, task }: Furnished): Moment[] {
     { name: 'Tool of the log', path: '/calls', come: chooseLogged },
     at('/calls', ['Time range: Any time', '时间范围: 不限时间']),
     { name: 'Deny a call', path: '/approvals', come: denyFirst },
+    { name: 'Link to a call', path: '/approvals', come: linkToFirst },
     { name: 'Resolve a task', path: `/tasks?task=${task}`, come: resolve },
     { name: 'Theme', path: '/', come: (page, say) => open(page, say('Theme', '主题'), 'menu') },
     { name: 'Space', path: '/', come: (page, say) => open(page, say('Personal', '个人'), 'menu') },
@@ -113,6 +114,11 @@ async function chooseLogged(page: Page, say: Say): Promise<void> {
 async function denyFirst(page: Page, say: Say): Promise<void> {
   await page.getByRole('button', { name: say('Deny', '拒绝') }).first().click();
   await expect(page.getByRole('dialog', { name: say('Deny pay?', '拒绝 pay？') })).toBeVisible();
+}
+
+async function linkToFirst(page: Page, say: Say): Promise<void> {
+  await page.getByRole('button', { name: say('Copy link', '复制链接'), exact: true }).first().click();
+  await expect(page.getByRole('dialog').getByRole('region', { name: say('Link', '链接') })).toBeVisible();
 }
 
 async function resolve(page: Page, say: Say): Promise<void> {

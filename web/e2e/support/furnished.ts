@@ -1,6 +1,6 @@
 // A Haft in which something happened: tools of several kinds and versions, an agent, secrets, calls that failed too, and tasks.
 import type { Haft, Upstream } from './haft';
-import { makeTasks } from './tasks';
+import { type MadeTasks, makeTasks } from './tasks';
 
 interface Made {
   id: string;
@@ -12,6 +12,7 @@ export interface Furnished {
   agent: Made;
   /** The id of one whose outcome is unknown. */
   task: string;
+  links: MadeTasks['links'];
 }
 
 export async function furnish(haft: Haft, upstream: Upstream): Promise<Furnished> {
@@ -62,7 +63,8 @@ export async function furnish(haft: Haft, upstream: Upstream): Promise<Furnished
     toolIds: [weather.id, 'calculator', 'datetime'],
   });
   await makeCalls(haft, upstream);
-  return { weather, agent, task: await makeTasks(haft, upstream) };
+  const { unknown, links } = await makeTasks(haft, upstream);
+  return { weather, agent, task: unknown, links };
 }
 
 async function makeCalls(haft: Haft, upstream: Upstream): Promise<void> {

@@ -1,12 +1,18 @@
-// Tasks that stand in several ways, two of them waiting for a person.
+// Tasks that stand in several ways, two of them waiting for a person, and links to decide on some.
 import type { Haft, Upstream } from './haft';
 
 interface Task {
   taskId: string;
 }
 
-/** Gives the id of the one nobody knows the outcome of. */
-export async function makeTasks(haft: Haft, upstream: Upstream): Promise<string> {
+export interface MadeTasks {
+  /** The id of the one nobody knows the outcome of. */
+  unknown: string;
+  /** Where links lead: to a call that waits, and to one that somebody decided on. */
+  links: { waiting: string; decided: string };
+}
+
+export async function makeTasks(haft: Haft, upstream: Upstream): Promise<MadeTasks> {
   await haft.api('POST', '/api/tools', PAY(upstream.url));
   const take = async (tool: string, args: unknown, options: object = { mode: 'async' }) => (
     (await haft.api<Task>('POST', `/api/tools/${tool}/execute`, { arguments: args, options })).taskId
@@ -15,8 +21,19 @@ export async function makeTasks(haft: Haft, upstream: Upstream): Promise<string>
   await take('calculator', { expression: '2 +' });
   await take('weather_forecast', { city: 'Perth' }, { mode: 'async', delay: 3600 });
   await take('pay', { amount: 480, to: { name: 'Ada', country: 'NO' }, note: 'Deposit for the cabin in July' });
-  await take('pay', { amount: 125, to: { name: 'Grace', country: 'US' } });
-  return unknownTask(haft, upstream, () => take('create_ticket', { title: 'Refund', priority: 'high', email: 'ada@example.com' }));
+  const waiting = await linkTo(haft, await take('pay', { amount: 125, to: { name: 'Grace', country: 'US' } }));
+  const id = await take('pay', { amount: 300, to: { name: 'Linus', country: 'US' } });
+  const decided = await linkTo(haft, id);
+  await haft.api('POST', `/api/approvals/${id}`, { decision: 'deny', note: 'That was paid in May already.' });
+  const unknown = await unknownTask(haft, upstream, () => take('create_ticket', { title: 'Refund', priority: 'high', email: 'ada@example.com' }));
+  return { unknown, links: { waiting, decided } };
+}
+
+/** The path of a link to decide on a call, once somebody is asked about it. */
+async function linkTo(haft: Haft, id: string): Promise<string> {
+  await until(() => haft.api('GET', `/api/approvals/${id}`).then(() => true, () => false));
+  const { url } = await haft.api<{ url: string }>('POST', `/api/approvals/${id}/link`);
+  return url.slice(haft.url.length);
 }
 
 /** One that is cancelled after it was sent, before it was answered. */
