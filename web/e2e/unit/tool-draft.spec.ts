@@ -36,6 +36,10 @@ const UNCHANGED: Record<string, Definition> = {
   'a form': post({ body: { a: '1', b: 2 }, bodyType: 'form' }),
   'a form that is text': post({ body: 'a=1', bodyType: 'form' }),
   'a file': post({ body: { base64: 'AAAA' }, bodyType: 'binary' }),
+  'one that is asked again': post({ poll: { url: '/jobs/{{id}}', status: 'a.b', done: ['ok, then'], failed: 'left = 0', result: 'x', progress: 'p', interval: 0.5, timeout: 60 } }),
+  'one that is asked again, and no more said': post({ poll: {} }),
+  'one that calls back': post({ body: { notify: '{{ callbackUrl }}' } }),
+  'one that calls back, and more said': post({ body: { notify: '{{callbackUrl}}' }, callback: { status: 's', timeout: 60 } }),
   'auth as a word': post({ auth: 'none' }),
   'auth of another kind': post({ auth: { type: 'madeUp', a: 1 } }),
   'an alias and a small method': { name: 'n', description: 'd', config: { endpoint: 'https://a.example/', method: 'post' } },
@@ -157,4 +161,25 @@ test('what is wrong is sorted to its place', () => {
   expect(placeOf('config.imported', WEATHER)).toBeUndefined();
   expect(isUntouched(NEW_TOOL, 'name')).toBe(true);
   expect(isUntouched(WEATHER, 'config.redact.0')).toBe(false);
+});
+
+test('how an answer comes is written where it belongs, and only what was changed', () => {
+  const asked = post({ poll: { status: 's', done: ['odd, word'], failed: 'left = 0', interval: 2 } });
+  const next = changed(asked, ({ later }) => ({ later: { ...later, status: 'standing', failed: { isCondition: false, text: 'broken，gone, ' } } }));
+  expect(next).toEqual(post({ poll: { status: 'standing', done: ['odd, word'], failed: ['broken', 'gone'], interval: 2 } }));
+  expect(changed(asked, ({ later }) => ({ later: { ...later, way: 'once' } }))).toEqual(post({}));
+  // The other way has no address and no pause, and what is not sent is refused by who knows.
+  expect(changed(asked, ({ later }) => ({ later: { ...later, way: 'callback', done: { isCondition: true, text: 'x > 1' } } })))
+    .toEqual(post({ callback: { status: 's', done: 'x > 1', failed: 'left = 0' } }));
+});
+
+test('a request that holds the address to call back says enough by itself', () => {
+  const held = { body: { notify: '{{callbackUrl}}' } };
+  const chosen = changed(post({}), ({ request, later }) => ({
+    request: { ...request, bodyText: JSON.stringify(held.body) }, later: { ...later, way: 'callback' },
+  }));
+  expect(chosen).toEqual(post(held));
+  expect(draftOf(chosen).later.way).toBe('callback');
+  expect(changed(post({}), ({ later }) => ({ later: { ...later, way: 'callback' } }))).toEqual(post({ callback: {} }));
+  expect(placeOf('config.poll.done', chosen)).toBe('answer');
 });

@@ -10,8 +10,8 @@ import { useWords, words } from '@/i18n/language';
 import css from './ApprovalCard.module.css';
 
 const WORDS = words(
-  { by: 'By', agent: 'Asked by an agent', person: 'Asked by a person' },
-  { by: '发起者', agent: '由智能体发起', person: '由用户发起' },
+  { by: 'By', agent: 'An agent', person: 'A person' },
+  { by: '发起者', agent: '智能体', person: '用户' },
 );
 
 export function Asker({ approval: { agentId, userId } }: { approval: Approval }) {

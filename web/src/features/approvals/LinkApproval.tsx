@@ -19,12 +19,14 @@ import { schemaOf } from './schemaOf';
 
 const WORDS = words(
   {
+    title: (tool: string) => `Approve ${tool}?`,
     about: 'This call is made only if you approve it. Look at what it is called with, change what is not right, and decide.',
     approved: 'Approved', denied: 'Denied', expired: 'Its time is over',
     approvedText: (tool: string) => `${tool} goes ahead. You can close this page.`, deniedText: (tool: string) => `${tool} is not called. You can close this page.`,
     expiredText: (tool: string) => `Nobody decided in time, so ${tool} is not called.`, note: 'Note', called: 'Approved with these arguments instead', asked: 'Arguments',
   },
   {
+    title: (tool: string) => `批准 ${tool}？`,
     about: '只有在你批准后，才会执行这个调用。请查看参数，按需修改，然后作出决定。',
     approved: '已批准', denied: '已拒绝', expired: '已过期',
     approvedText: (tool: string) => `${tool} 将继续执行。你可以关闭此页面。`, deniedText: (tool: string) => `${tool} 不会被调用。你可以关闭此页面。`,
@@ -48,6 +50,7 @@ export function LinkApproval({ approval, link }: { approval: Approval; link: App
   const { arguments: asked, effect } = approval;
   return (
     <>
+      <title>{`${t.title(approval.toolName ?? '—')} · Haft`}</title>
       <p className={css.about}>{t.about}</p>
       <article className={`${card.card} ${effect === 'write' ? card.writes : ''}`}>
         <ApprovalHead approval={approval} title={<h1 className={css.title}>{approval.toolName}</h1>} asker={<UnnamedAsker approval={approval} />} />
@@ -80,6 +83,7 @@ function Outcome({ approval, isFocused }: { approval: Approval; isFocused: boole
   const edited = decision?.arguments ?? null;
   return (
     <div ref={place} tabIndex={-1} className={`${css.card} ${css.outcome}`}>
+      <title>{`${t[over]} · Haft`}</title>
       <span className={`${css.icon} ${css[over]}`}>{ICONS[over]}</span>
       <h1 className={css.title}>{t[over]}</h1>
       <p>{t[`${over}Text`](tool)}</p>

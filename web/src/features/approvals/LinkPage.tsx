@@ -15,11 +15,11 @@ import css from './LinkPage.module.css';
 
 const WORDS = words(
   {
-    title: 'A call waits for you', bad: 'This link does not work', said: (words: string) => `The server says: ${words}.`,
+    bad: 'This link does not work', said: (words: string) => `The server says: ${words}.`,
     badText: 'Its time may be over, it may not have been copied whole, or whoever made it may no longer decide. Ask for another one.', other: '中文',
   },
   {
-    title: '有一个调用等你决定', bad: '此链接无法使用', said: (words: string) => `服务器返回：${words}。`,
+    bad: '此链接无法使用', said: (words: string) => `服务器返回：${words}。`,
     badText: '链接可能已过期、复制不完整，或其创建者已无权审批。请重新获取链接。', other: 'English',
   },
 );
@@ -33,8 +33,6 @@ export function LinkPage() {
   const sig = keptSignature(id);
   return (
     <div className={css.page}>
-      <title>{`${t.title} · Haft`}</title>
-      <meta name="robots" content="noindex" />
       <header className={css.top}>
         <span className={css.brand}><img src="/favicon.svg" alt="" width={22} height={22} /> Haft</span>
         <Button look="quiet" small onPress={() => choose(language === 'en' ? 'zh' : 'en')}>{t.other}</Button>
@@ -44,6 +42,8 @@ export function LinkPage() {
   );
 }
 
+/** Of which the page itself says all there is to say. */
+const isRefused = (error: Error) => error instanceof ApiError && error.status === 401;
 /** The server refuses it, or knows of no such call. */
 const isBad = (error: Error) => error instanceof ApiError && [400, 401, 403, 404].includes(error.status);
 
@@ -56,7 +56,7 @@ function Linked({ link }: { link: ApprovalLink }) {
     refetchInterval: ({ state }) => (state.data?.status === 'waiting' ? PAUSE : false),
     refetchOnWindowFocus: true,
   });
-  if (error !== null && isBad(error)) return <BadLink said={wordsOf(error)} />;
+  if (error !== null && isBad(error)) return <BadLink said={isRefused(error) ? undefined : wordsOf(error)} />;
   if (data !== undefined) return <LinkApproval key={`${data.version}`} approval={data} link={link} />;
   return error === null ? <Loading /> : <LoadFailed error={error} again={() => void refetch()} />;
 }
@@ -64,10 +64,11 @@ function Linked({ link }: { link: ApprovalLink }) {
 /** Somebody else may decide meanwhile. */
 const PAUSE = 15_000;
 
-function BadLink({ said }: { said?: string }) {
+function BadLink({ said }: { said?: string | undefined }) {
   const t = useWords(WORDS);
   return (
-    <div className={css.card}>
+    <div className={`${css.card} ${css.bad}`}>
+      <title>{`${t.bad} · Haft`}</title>
       <Empty icon={<Link2Off />} title={t.bad} isPage>
         <p>{t.badText}</p>
         {said !== undefined && <p className="quiet small">{t.said(said)}</p>}
