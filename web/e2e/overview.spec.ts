@@ -80,3 +80,21 @@ test('an alert that fires stands above all else as long as it is there', async (
   await haft.api('DELETE', `/api/alerts/${alert.id}`);
   await expect(firing).toBeHidden();
 });
+
+test('how tasks stand is seen as it changes, and leads to them', async ({ console: page, haft }) => {
+  await fourCalls(haft);
+  const mock = (name: string, more: object) => haft.api('POST', '/api/tools', { name, description: 'd', type: 'mock', retryCount: 0, ...more });
+  await mock('asks', { policy: 'ask', config: { answers: [{ data: 1 }] } });
+  await mock('fails', { config: { answers: [{ error: { kind: 'Execution', message: 'no' } }] } });
+  await page.goto(haft.url);
+  const now = page.getByRole('region', { name: 'Tasks now' });
+  await expect(now.getByRole('link', { name: '0 waiting for a person' })).toBeVisible();
+  await haft.api('POST', '/api/tools/asks/execute', {});
+  await expect(now.getByRole('link', { name: '1 waiting for a person' })).toBeVisible();
+  await haft.api('POST', '/api/tools/fails/execute', { options: { mode: 'async' } });
+  await now.getByRole('link', { name: '1 dead letters' }).click();
+  await expect(page).toHaveURL(/\/tasks\?.*view=dead/);
+  await expect(page.getByText('fails').first()).toBeVisible();
+  await page.getByRole('link', { name: /^Approvals/ }).click();
+  await expect(page.getByRole('heading', { name: 'asks' })).toBeVisible();
+});

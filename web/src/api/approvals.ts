@@ -8,8 +8,8 @@ export type DecideApproval = Schemas['DecideApproval'];
 
 /** Those that come first; the others move up as these are decided. */
 const MOST = 50;
-/** That somebody is asked is told by no event; that somebody decided is. */
-const PAUSE = 5000;
+/** Events tell who is asked and what is decided; time that is over is told by none. */
+const PAUSE = 30_000;
 
 export const approvalsQuery = queryOptions({
   queryKey: ['approvals', 'waiting'],

@@ -13,7 +13,8 @@ export function Live({ children }: { children: ReactNode }) {
   const isAgain = useRef(false);
   useEffect(() => {
     const stale = new Set<string>();
-    const renewal = new Batch(() => renew(queries, stale), () => PAUSE);
+    const isTasksAlone = () => [...stale].every((noun) => noun === 'tasks');
+    const renewal = new Batch(() => renew(queries, stale), () => (isTasksAlone() ? TASKS_PAUSE : PAUSE));
     const leave = stream.listen((event) => {
       // What came while nobody listened is told again, but calls are not.
       if (event.type === 'ready' && isAgain.current) void queries.invalidateQueries();
@@ -32,6 +33,9 @@ export function Live({ children }: { children: ReactNode }) {
 /** An import tells of a thousand tools at once; they are asked for once. */
 const PAUSE = 100;
 
+/** Hundreds of tasks may end in a second. */
+const TASKS_PAUSE = 1000;
+
 async function renew(queries: QueryClient, stale: Set<string>): Promise<void> {
   const nouns = [...stale];
   stale.clear();
@@ -40,10 +44,17 @@ async function renew(queries: QueryClient, stale: Set<string>): Promise<void> {
 
 /** What an event makes untrue, by the beginning of its key: `tool.updated` everything under `['tools']`. */
 function touched(event: HaftEvent): string[] {
+  const told = OF_TASKS[event.type];
+  if (told !== undefined) return [...told];
   const what = event['what'];
   if (typeof what !== 'string') return [];
   return [`${what}s`, ...(ALSO[what] ?? [])];
 }
+
+const OF_TASKS: Readonly<Record<string, readonly string[]>> = {
+  'task.ended': ['tasks'],
+  'approval.asked': ['approvals', 'tasks'],
+};
 
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   // A tool's agents show its name, and an agent's page its tools.

@@ -4,7 +4,6 @@ import { Link } from '@tanstack/react-router';
 import { CircleHelp, LoaderCircle, MailX, Timer, UserRoundCheck } from 'lucide-react';
 import type { ReactNode } from 'react';
 
-import { waitingCountQuery } from '@/api/approvals';
 import { taskSummaryQuery } from '@/api/taskSummary';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
@@ -19,20 +18,18 @@ const WORDS = words(
 type View = 'waiting' | 'running' | 'dead' | 'unknown';
 type Tone = 'warn' | 'bad';
 
-/** Nothing where the server does not say. */
 export function TasksNow() {
   const t = useWords(WORDS);
   const { data } = useQuery(taskSummaryQuery);
-  const { data: asked = 0 } = useQuery(waitingCountQuery);
   if (data === undefined) return null;
-  const { queued, running, deadLetters, unknown } = data;
+  const { queued, running, asking, deadLetters, unknown } = data;
   return (
     <section aria-label={t.tasks} className={css.strip}>
       <h2 className={css.title}>{t.tasks}</h2>
       <ul className={css.counts}>
         <Count icon={<Timer aria-hidden />} count={queued} label={t.queued} view="waiting" />
         <Count icon={<LoaderCircle aria-hidden />} count={running} label={t.running} view="running" />
-        <Count icon={<UserRoundCheck aria-hidden />} count={asked} label={t.person} tone="warn" />
+        <Count icon={<UserRoundCheck aria-hidden />} count={asking} label={t.person} tone="warn" />
         <Count icon={<MailX aria-hidden />} count={deadLetters} label={t.dead} view="dead" tone="bad" />
         {unknown > 0 && <Count icon={<CircleHelp aria-hidden />} count={unknown} label={t.unknown} view="unknown" tone="warn" />}
       </ul>
