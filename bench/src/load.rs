@@ -1,13 +1,15 @@
 //! A small load: connections that are kept alive, each sending the same request again and again.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use anyhow::Context;
 
-use crate::haft::TOKEN;
-use crate::table::median;
+use crate::connection::{Connection, request};
+use crate::table::{median, part};
+
+/// What a request has in its head in the place of a key that is another one each time it is sent.
+pub(crate) const FRESH_KEY: &str = "key-00000000000000000000";
 
 /// What one round showed.
 pub(crate) struct Round {
@@ -47,12 +49,8 @@ impl Target {
     /// A server that is asked for the forecast of a city.
     pub(crate) fn new(address: &str, path: &str, processes: Vec<u32>) -> Self {
         let body = r#"{"arguments":{"city":"Tokyo"}}"#;
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        let (address, request) = (address.to_owned(), request.into_bytes());
-        Self { address, processes, request, settling: Duration::ZERO }
+        let request = request("POST", address, path, "", body);
+        Self { address: address.to_owned(), processes, request, settling: Duration::ZERO }
     }
 
     pub(crate) async fn round(&self, connections: usize, time: Duration) -> anyhow::Result<Round> {
@@ -68,17 +66,11 @@ impl Target {
         let elapsed = start.elapsed();
         tokio::time::sleep(self.settling).await;
         let cpu = self.cpu()?.checked_sub(cpu_before).context("time goes on")?;
-        times.sort_unstable();
-        let at = |share: f64| {
-            let index = (times.len() as f64 * share) as usize;
-            times
-                .get(index.min(times.len().saturating_sub(1)))
-                .map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)
-        };
+        let times: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e6).collect();
         Ok(Round {
             per_second: times.len() as f64 / elapsed.as_secs_f64(),
-            median: at(0.5),
-            slowest: at(0.99),
+            median: part(&times, 0.5),
+            slowest: part(&times, 0.99),
             cpu: cpu.as_secs_f64() * 1e6 / times.len() as f64,
         })
     }
@@ -88,45 +80,25 @@ impl Target {
     }
 }
 
-async fn client(address: String, request: Vec<u8>, until: Instant) -> anyhow::Result<Vec<Duration>> {
-    let mut stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
+async fn client(address: String, mut request: Vec<u8>, until: Instant) -> anyhow::Result<Vec<Duration>> {
+    let mut connection = Connection::open(&address).await?;
+    let key = request.windows(FRESH_KEY.len()).position(|part| part == FRESH_KEY.as_bytes());
     let mut times = Vec::new();
-    let mut buffer = vec![0; 16 * 1024];
     while Instant::now() < until {
+        if let Some(place) = key.and_then(|start| request.get_mut(start..start + FRESH_KEY.len())) {
+            place.copy_from_slice(fresh_key().as_bytes());
+        }
         let start = Instant::now();
-        stream.write_all(&request).await?;
-        read_answer(&mut stream, &mut buffer).await?;
+        connection.ask(&request).await?.expect(200)?;
         times.push(start.elapsed());
     }
     Ok(times)
 }
 
-/// Reads one answer to its end, by its content length.
-async fn read_answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Result<()> {
-    let mut filled = 0;
-    loop {
-        let read = stream.read(buffer.get_mut(filled..).unwrap_or_default()).await?;
-        if read == 0 {
-            bail!("the server closed the connection");
-        }
-        filled += read;
-        let seen = buffer.get(..filled).unwrap_or_default();
-        let Some(end) = seen.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
-        let head = std::str::from_utf8(seen.get(..end).unwrap_or_default())?;
-        let length = head
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned))
-            .and_then(|length| length.parse::<usize>().ok())
-            .with_context(|| format!("an answer with a length, not {head}"))?;
-        if filled < end + 4 + length {
-            continue;
-        }
-        if !head.starts_with("HTTP/1.1 200") {
-            bail!("the server answered {}", String::from_utf8_lossy(seen));
-        }
-        return Ok(());
-    }
+/// One that nobody has used.
+fn fresh_key() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("key-{:020}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// User and system time of a process so far.

@@ -7,6 +7,7 @@
 
 mod bare_hop;
 mod builtins;
+mod connection;
 mod haft;
 mod hops;
 mod http;
@@ -22,6 +23,7 @@ mod pipeline;
 mod scratch;
 mod start;
 mod table;
+mod tasks;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -54,6 +56,7 @@ fn main() -> anyhow::Result<ExitCode> {
             ["http"] => http::run().await,
             ["http-tool"] => http_tool::run().await,
             ["hops"] => hops::run().await,
+            ["tasks"] => tasks::run().await,
             ["log"] => log::run(rows).await,
             ["load", seconds] => {
                 let seconds = seconds.parse::<u64>().context("seconds")?;
@@ -73,5 +76,6 @@ async fn all(rows: u64) -> anyhow::Result<()> {
     http::run().await?;
     http_tool::run().await?;
     hops::run().await?;
+    tasks::run().await?;
     log::run(rows).await
 }

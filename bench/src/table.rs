@@ -20,7 +20,14 @@ pub(crate) fn print(heading: &str, rows: &[Vec<String>]) {
 }
 
 /// The middle one.
-pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+pub(crate) fn median(figures: Vec<f64>) -> f64 {
+    part(&figures, 0.5)
+}
+
+/// The one that this part of all, from 0 to 1, is smaller than.
+pub(crate) fn part(figures: &[f64], part: f64) -> f64 {
+    let mut figures = figures.to_vec();
+    figures.sort_unstable_by(f64::total_cmp);
+    let place = (figures.len() as f64 * part) as usize;
+    figures.get(place.min(figures.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }
