@@ -1,6 +1,7 @@
 //! A small load: connections that are kept alive, each sending the same request again and again.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -43,6 +44,8 @@ pub(crate) struct Target {
     pub(crate) request: Vec<u8>,
     /// What the server still does so long after its last answer, such as writing its log, counts too.
     pub(crate) settling: Duration,
+    /// No more than this in one round, however fast they are answered.
+    pub(crate) most: usize,
 }
 
 impl Target {
@@ -50,15 +53,16 @@ impl Target {
     pub(crate) fn new(address: &str, path: &str, processes: Vec<u32>) -> Self {
         let body = r#"{"arguments":{"city":"Tokyo"}}"#;
         let request = request("POST", address, path, "", body);
-        Self { address: address.to_owned(), processes, request, settling: Duration::ZERO }
+        Self { address: address.to_owned(), processes, request, settling: Duration::ZERO, most: usize::MAX }
     }
 
     pub(crate) async fn round(&self, connections: usize, time: Duration) -> anyhow::Result<Round> {
         let until = Instant::now() + time;
+        let left = Arc::new(AtomicUsize::new(self.most));
         let cpu_before = self.cpu()?;
         let start = Instant::now();
-        let clients =
-            (0..connections).map(|_| tokio::spawn(client(self.address.clone(), self.request.clone(), until)));
+        let clients = (0..connections)
+            .map(|_| tokio::spawn(client(self.address.clone(), self.request.clone(), until, left.clone())));
         let mut times = Vec::new();
         for client in clients.collect::<Vec<_>>() {
             times.extend(client.await??);
@@ -80,11 +84,16 @@ impl Target {
     }
 }
 
-async fn client(address: String, mut request: Vec<u8>, until: Instant) -> anyhow::Result<Vec<Duration>> {
+async fn client(
+    address: String,
+    mut request: Vec<u8>,
+    until: Instant,
+    left: Arc<AtomicUsize>,
+) -> anyhow::Result<Vec<Duration>> {
     let mut connection = Connection::open(&address).await?;
     let key = request.windows(FRESH_KEY.len()).position(|part| part == FRESH_KEY.as_bytes());
     let mut times = Vec::new();
-    while Instant::now() < until {
+    while Instant::now() < until && take(&left) {
         if let Some(place) = key.and_then(|start| request.get_mut(start..start + FRESH_KEY.len())) {
             place.copy_from_slice(fresh_key().as_bytes());
         }
@@ -93,6 +102,11 @@ async fn client(address: String, mut request: Vec<u8>, until: Instant) -> anyhow
         times.push(start.elapsed());
     }
     Ok(times)
+}
+
+/// Takes one of what is left; false when nothing is.
+pub(crate) fn take(left: &AtomicUsize) -> bool {
+    left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
 /// One that nobody has used.

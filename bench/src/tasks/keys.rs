@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Door, row};
+use super::{Door, SETTLING, row};
 use crate::connection::request;
 use crate::http::start;
 use crate::load::{FRESH_KEY, Round, Target};
@@ -12,9 +12,6 @@ use crate::table::print;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_millis(500);
-
-/// Writing the log of the last ones counts too.
-const SETTLING: Duration = Duration::from_millis(300);
 
 /// One of those that are compared, with its rounds so far.
 struct Way {

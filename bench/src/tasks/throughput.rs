@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use tokio::time::sleep;
 
-use super::{Door, row};
+use super::{Door, SETTLING, row};
 use crate::connection::{Connection, request};
-use crate::load::{Round, cpu_time};
+use crate::load::{Round, cpu_time, take};
 use crate::table::{part, print};
 
 /// So many in one round.
@@ -19,16 +19,12 @@ const TASKS: usize = 5_000;
 const ROUNDS: usize = 3;
 const PLAIN: Duration = Duration::from_secs(2);
 
-/// Writing the log of the last ones counts too.
-const SETTLING: Duration = Duration::from_millis(300);
-
 /// How often it is asked whether all have ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub(super) async fn run(binary: &Path) -> anyhow::Result<()> {
     let door = Door::open(binary)?;
-    let mut plain = door.target("read");
-    plain.settling = SETTLING;
+    let plain = door.target("read");
     for connections in [16, 64] {
         let (mut calls, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
         plain.round(connections, PLAIN / 2).await?;
@@ -90,7 +86,7 @@ async fn client(
 ) -> anyhow::Result<(Vec<f64>, Vec<String>)> {
     let mut connection = Connection::open(&address).await?;
     let (mut times, mut taken) = (Vec::new(), Vec::new());
-    while left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+    while take(&left) {
         let start = Instant::now();
         let accepted = connection.data(&task, 202).await?;
         times.push(start.elapsed().as_secs_f64() * 1e6);
