@@ -67,6 +67,8 @@ impl SqliteDb {
                 .acquire_timeout(PATIENCE)
                 .idle_timeout(None::<Duration>)
                 .max_lifetime(None::<Duration>)
+                // A file does not hang up: to ask whether it is there would wake another thread for each query.
+                .test_before_acquire(false)
         };
         // A full disk may end a transaction without the driver noticing; such a connection is not used again.
         let writer = pool(1).after_release(|connection, _| {
