@@ -72,6 +72,8 @@ struct InHand {
     lease: Lease,
     cancel: CancellationToken,
     lost: CancellationToken,
+    /// Cancelled when it is in hand no more.
+    over: CancellationToken,
 }
 
 impl Runs {
@@ -140,13 +142,22 @@ impl Runs {
     ) -> Result<Option<Run>, CallError> {
         let deadline = Instant::now() + at_most;
         let mut ends = self.0.ended.subscribe();
+        // What is in our own hands has not ended, so there is nothing to be read yet.
+        let mut over = self.0.over(id);
         loop {
-            let run = self.0.journal.read(space, id).await?;
-            if run.as_ref().is_none_or(|run| run.status.is_final()) || Instant::now() >= deadline {
-                return Ok(run);
+            if over.is_none() {
+                let run = self.0.journal.read(space, id).await?;
+                if run.as_ref().is_none_or(|run| run.status.is_final()) || Instant::now() >= deadline {
+                    return Ok(run);
+                }
             }
             let look = (Instant::now() + LOOK).min(deadline);
-            let told = async { while ends.recv().await.is_ok_and(|ended| ended != id) {} };
+            let told = async {
+                match over.take().or_else(|| self.0.over(id)) {
+                    Some(over) => over.cancelled_owned().await,
+                    None => while ends.recv().await.is_ok_and(|ended| ended != id) {},
+                }
+            };
             tokio::select! {
                 () = told => {}
                 () = sleep_until(look) => {}
@@ -184,6 +195,11 @@ impl Runs {
 impl Inner {
     fn held(&self) -> MutexGuard<'_, HashMap<RunId, InHand>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What tells that this process has let go of a run, where it has it in hand.
+    fn over(&self, id: RunId) -> Option<CancellationToken> {
+        self.held().get(&id).map(|in_hand| in_hand.over.clone())
     }
 
     /// Takes runs that are due, as many as there are places, until told to stop. What was claimed is taken, so that
@@ -259,15 +275,17 @@ impl Inner {
     /// Carries a run on, beside whatever else this process does.
     fn take(self: &Arc<Self>, held: Held, permit: Option<OwnedSemaphorePermit>) {
         let (id, lease) = (held.run.id, held.lease);
-        let in_hand = InHand { lease, cancel: CancellationToken::new(), lost: CancellationToken::new() };
+        let token = CancellationToken::new;
+        let in_hand = InHand { lease, cancel: token(), lost: token(), over: token() };
         if held.run.is_cancel_asked {
             in_hand.cancel.cancel();
         }
         self.held().insert(id, in_hand.clone());
-        let inner = self.clone();
+        let (inner, over) = (self.clone(), in_hand.over.clone());
         self.under_way.spawn(async move {
             let ended = inner.carry(held, in_hand).await;
             inner.let_go(id, lease);
+            over.cancel();
             match ended {
                 Ok(()) => {}
                 Err(Halt::Lost) => tracing::info!(run.id = %id, "Another worker carries the run on"),
