@@ -49,7 +49,9 @@ pub(crate) fn admit(
     let refuse = |error, arguments, coerced| Err(Refusal { error, arguments, coerced });
     let spec = &entry.version.spec;
     let say = |template| Message::new(template).with("tool", &spec.name);
-    if !spec.is_active {
+    // What was let in and taken on is not begun by looking for its answer.
+    let goes_on = options.resumed.is_some();
+    if !spec.is_active && !goes_on {
         return refuse(
             CallError::new(ErrorKind::ToolDisabled, say(&DISABLED)),
             Arc::new(arguments),
@@ -72,7 +74,8 @@ pub(crate) fn admit(
             return refuse(error, Arc::new(refused.arguments), refused.coerced);
         }
     };
-    let denied = match policy(&entry, binding, arguments.as_value()) {
+    let policy = if goes_on { Policy::Allow } else { policy(&entry, binding, arguments.as_value()) };
+    let denied = match policy {
         Policy::Allow => None,
         Policy::Ask if options.consent == Consent::Given => None,
         Policy::Ask => Some(&NEEDS_APPROVAL),

@@ -167,6 +167,11 @@ fn pass_limits(
     flight: &Flight<'_>,
 ) -> Result<Option<Breaker>, CallError> {
     let (entry, caller, now) = (&call.entry, flight.caller(), Instant::now());
+    let resumed = flight.options().resumed.as_deref();
+    // What somebody brought is looked at; nothing is sent for that.
+    if resumed.is_some_and(|resumed| resumed.came.is_some()) {
+        return Ok(None);
+    }
     let breaker = engine.breakers.as_ref().and_then(|breakers| {
         let key = entry.prepared.breaker_key(&call.arguments)?;
         Some(breakers.circuit(caller.space, key, now))
@@ -175,7 +180,7 @@ fn pass_limits(
         breaker.check(now)?;
     }
     // A call that goes on has been counted.
-    let is_counted = engine.limits_on && flight.options().resumed.is_none();
+    let is_counted = engine.limits_on && resumed.is_none();
     if let Some(limiter) = entry.limiter.as_ref().filter(|_| is_counted) {
         limiter.take(&entry.version.spec.name, caller.user, now)?;
     }
@@ -192,7 +197,8 @@ async fn make(
 ) -> Result<Arc<Value>, CallError> {
     let entry = &call.entry;
     let spec = &entry.version.spec;
-    let place = match entry.bulkhead.as_ref().filter(|_| engine.limits_on) {
+    let is_brought = flight.options().resumed.as_ref().is_some_and(|resumed| resumed.came.is_some());
+    let place = match entry.bulkhead.as_ref().filter(|_| engine.limits_on && !is_brought) {
         Some(bulkhead) => Some(bulkhead.enter(&spec.name, times.deadline).await?),
         None => None,
     };

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use haft_core::error::ROOT;
 use haft_core::mask::Mask;
 use haft_core::{
-    CallError, CallId, CallOptions, Caller, ErrorKind, Later, Message, Parked, ToolExecutionResult, Violation,
+    CallError, CallId, CallOptions, Caller, ErrorKind, Later, Message, Parked, Reply, ToolExecutionResult,
+    Violation,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -110,6 +111,34 @@ impl<'a> Flight<'a> {
     /// The answer comes later, and nobody waits for it here.
     pub(crate) fn comes_later(&mut self, later: Later) {
         self.later = Some(later);
+    }
+
+    /// Whether a failure is not the end of a call that parks: looking for its answer failed in a way that passes, or
+    /// it may have been taken on, and whoever took it calls back.
+    pub(crate) fn may_go_on(&self, error: &CallError) -> bool {
+        if !self.parks {
+            return false;
+        }
+        let kind = error.kind();
+        if self.options.resumed.is_some() {
+            let is_ours = matches!(
+                kind,
+                ErrorKind::CircuitOpen
+                    | ErrorKind::Overloaded
+                    | ErrorKind::Unavailable
+                    | ErrorKind::Cancelled
+            );
+            return is_ours || error.is_retryable();
+        }
+        let reply = self.entry.as_ref().map(|entry| entry.prepared.reply());
+        let is_heard = matches!(reply, Some(Reply::CalledBack { .. })) && self.attempts > 0;
+        let may_be_taken = matches!(kind, ErrorKind::Timeout | ErrorKind::Network | ErrorKind::Server);
+        is_heard && may_be_taken && !error.did_nothing()
+    }
+
+    /// Leaves a call that was parked as it was: nothing came of looking, and it may be looked at again.
+    pub(crate) fn miss(&mut self) {
+        self.landed = true;
     }
 
     /// Leaves the call as it is, to go on another time, where its answer comes later. Nothing is on record of it
@@ -286,7 +315,8 @@ fn started(id: Uuid, is_resumed: bool) -> Instant {
 
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
-        if !self.landed {
+        // One that was parked goes on another time, whoever carried it on.
+        if !self.landed && self.options.resumed.is_none() {
             let (kind, template) = if std::thread::panicking() {
                 (ErrorKind::Internal, &FAILED)
             } else {

@@ -90,6 +90,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         rate::TEMPLATES,
         record::TEMPLATES,
         secrets::TEMPLATES,
+        service::TEMPLATES,
     ];
     own.into_iter().flatten().copied().collect()
 }

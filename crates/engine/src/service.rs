@@ -7,8 +7,8 @@ use haft_core::call::{ProgressSink, RunMode};
 use haft_core::mask::Mask;
 use haft_core::schema::Admitted;
 use haft_core::{
-    Arguments, Artifacts, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Parked, Prepared,
-    Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
+    Arguments, Artifacts, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Message, Parked,
+    Prepared, Reply, Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -30,6 +30,12 @@ use crate::record::{RecordQueue, Recorder};
 use crate::secrets::{SecretSource, mask_for_record};
 use crate::source::Loader;
 use crate::tool::Tool;
+
+haft_core::templates! {
+    CHANGED = "call.changed",
+        "{tool} was changed while its answer was to come, and no longer says how; it is not sent again",
+        "{tool} 在等待结果期间被修改，已无法得知如何获取结果；不会重新发送";
+}
 
 /// So long a call that is over waits for secrets that its record may not hold.
 const LOOK_UP: Duration = Duration::from_secs(1);
@@ -72,6 +78,9 @@ pub enum Leg {
     Landed(ToolExecutionResult),
     /// Its answer comes later.
     Parked(Parked),
+    /// Looking for the answer failed, and it may be looked for again; or nobody knows whether it was taken on, and
+    /// somebody may call back. Nothing is on record of it.
+    Missed(CallError),
 }
 
 impl ToolService {
@@ -174,6 +183,7 @@ impl ToolService {
         match self.fly(caller, request, false).await? {
             Leg::Landed(result) => Ok(result),
             Leg::Parked(_) => Err(CallError::text(ErrorKind::Internal, "the call was parked")),
+            Leg::Missed(error) => Err(error),
         }
     }
 
@@ -202,6 +212,12 @@ impl ToolService {
             flight.refused(Arc::new(arguments), Vec::new());
             return Ok(Leg::Landed(flight.land(Err(self.0.catalogue.unknown(caller.space, &tool)))));
         };
+        if options.resumed.is_some() && entry.prepared.reply() == Reply::Now {
+            let error =
+                CallError::new(ErrorKind::Execution, Message::new(&CHANGED).with("tool", &entry.name));
+            flight.refused(Arc::new(arguments), Vec::new());
+            return Ok(Leg::Landed(flight.land(Err(error))));
+        }
         let outcome = match admit_anywhere(entry, arguments, &options).await {
             Ok(mut call) => {
                 flight.admitted(&mut call);
@@ -218,6 +234,12 @@ impl ToolService {
         };
         if let Some(parked) = flight.park() {
             return Ok(Leg::Parked(parked));
+        }
+        if let Err(error) = &outcome
+            && flight.may_go_on(error)
+        {
+            flight.miss();
+            return Ok(Leg::Missed(error.clone()));
         }
         // Refused, or answered from the cache: what it was given may hold a secret all the same.
         self.mask(&mut flight, caller).await;

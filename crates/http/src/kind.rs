@@ -109,10 +109,6 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         }
     };
     let for_admins = too_wide(policy.hosts());
-    let mut secrets = request.secrets();
-    secrets.extend(later.iter().flat_map(Later::secrets));
-    secrets.sort_unstable();
-    secrets.dedup();
     let literals = Mask::new(request.literals().iter().map(String::as_str));
     Ok(HttpTool {
         egress,
@@ -124,7 +120,7 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         limit: config.security.max_response_size,
         send_defaults: config.send_defaults,
         schema: request.schema(),
-        secrets,
+        secrets: request.secrets(),
         later,
         for_admins,
         literals: (!literals.is_empty()).then(|| Arc::new(literals)),

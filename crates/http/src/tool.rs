@@ -57,7 +57,9 @@ impl HttpTool {
                 let known = (&resumed.parked.later.state, resumed.came.as_ref());
                 Box::pin(self.look(later, known, &mut masks, arguments, context)).await
             }
-            (Some(_) | None, _) => self.send(arguments, context, &mut masks).await,
+            // Whatever the tool says by now: what was sent is not sent again.
+            (None, Some(_)) => Err(crate::later::not_ours()),
+            (_, None) => self.send(arguments, context, &mut masks).await,
         };
         outcome.map_err(|error| masks.iter().fold(error, |error, mask| error.masked(mask)))
     }

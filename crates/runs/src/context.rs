@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::CALLBACK;
 use crate::failpoint::Failpoints;
 use crate::journal::{DoneStep, Journal, Kept};
+use crate::program::{GaveUp, Program};
 use crate::run::{Ended, Held, Lease, Run, Step, StepState, Wait};
 
 /// A journal that is away is asked again after so long, and twice as long each time.
@@ -47,7 +48,8 @@ pub enum Halt {
 
 impl From<CallError> for Halt {
     fn from(error: CallError) -> Self {
-        Self::Failed(error)
+        // What is away now may be there in a moment.
+        if error.kind() == ErrorKind::Unavailable { Self::GivenBack } else { Self::Failed(error) }
     }
 }
 
@@ -99,9 +101,14 @@ impl RunContext {
         self.steps.get(key).filter(|step| step.state == StepState::Done).and_then(|step| step.output.as_ref())
     }
 
-    /// Whether a step of this name was ever begun, by whomever it is ended.
-    pub fn knows(&self, key: &str) -> bool {
-        self.steps.contains_key(key)
+    /// A step of this name, where it was ever begun, by whomever it is ended.
+    pub fn known(&self, key: &str) -> Option<&Step> {
+        self.steps.get(key)
+    }
+
+    /// All that were, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &Step> {
+        self.steps.values()
     }
 
     /// Whether a step may have had an effect that nobody knows of.
@@ -208,8 +215,9 @@ impl RunContext {
 
     /// Takes back a step of which certainly nothing became, together with the wait that follows.
     pub fn undo(&mut self, key: &str) {
-        self.steps.remove(key);
-        self.undone.push(key.to_owned());
+        if self.steps.remove(key).is_some() {
+            self.undone.push(key.to_owned());
+        }
     }
 
     /// So many steps of this name are done: `retry:1`, `retry:2`, …
@@ -247,6 +255,12 @@ impl RunContext {
         self.keep(|journal| journal.finish(lease, done.clone(), ended.clone())).await?;
         self.failpoints.pass("after_commit");
         Ok(())
+    }
+
+    /// Ends a run that its program could not end.
+    pub(crate) async fn give_up(self, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
+        let ended = program.gave_up(&self, why).await;
+        self.finish(ended).await
     }
 
     pub(crate) async fn release(mut self) -> Result<(), Halt> {

@@ -75,8 +75,9 @@ pub trait Journal: Send + Sync {
     /// Gives a run back, to be claimed again at once.
     fn release(&self, lease: Lease, done: Vec<DoneStep>) -> Kept<'_, bool>;
 
-    /// Ends a step that waits, of a run of any process; false when it does not wait any more.
-    fn deliver(&self, run: RunId, key: String, output: Value) -> Kept<'_, bool>;
+    /// Ends a step that waits, of a run of any process; false when it does not wait any more, or something else
+    /// than this is what its answerer was shown.
+    fn deliver(&self, run: RunId, key: String, asked: Option<Value>, output: Value) -> Kept<'_, bool>;
 
     /// Sends something to a run, which goes on if it waits for that; false when it has ended.
     fn send(&self, space: SpaceId, run: RunId, message: Value) -> Kept<'_, bool>;

@@ -11,7 +11,7 @@ mod program;
 mod run;
 mod worker;
 
-pub use call::{APPROVAL, CALLBACK, CallProgram, CallRun, Callbacks, Decision};
+pub use call::{APPROVAL, CALLBACK, CallProgram, CallRun, Callbacks, Decision, attempt};
 pub use context::{Answer, Halt, INBOX, Reporter, RunContext};
 pub use failpoint::Failpoints;
 pub use journal::{Claimed, DoneStep, Journal, Kept};

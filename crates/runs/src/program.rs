@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haft_core::{BoxFuture, CallError};
 
 use crate::context::{Halt, RunContext};
-use crate::run::{Ended, Run};
+use crate::run::Ended;
 
 /// One kind of run: a tool call, a chat turn, a flow.
 pub trait Program: Send + Sync {
@@ -17,7 +17,7 @@ pub trait Program: Send + Sync {
     fn run<'a>(&'a self, context: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>>;
 
     /// How a run ended that its program could not end: given up, or nobody knows.
-    fn gave_up<'a>(&'a self, run: &'a Run, why: GaveUp) -> BoxFuture<'a, Ended>;
+    fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended>;
 }
 
 /// Why a run ends although its program did not end it.

@@ -31,6 +31,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A program that is told to stop and does not is dropped after so long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// A run that cannot be carried on right now is given back after so long.
+const AWAY: Duration = Duration::from_millis(500);
+
 /// How a worker works.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
@@ -317,11 +320,12 @@ impl Inner {
             sleep(PATIENCE).await;
             return context.release().await;
         };
-        if context.lost_step().is_some() && (!context.may_hear() || cancel.is_cancelled()) {
-            return context.finish(program.gave_up(&run, GaveUp::Unknown).await).await;
+        let is_dead = run.deaths >= run.most_deaths;
+        if context.lost_step().is_some() && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
+            return context.give_up(&*program, GaveUp::Unknown).await;
         }
-        if run.deaths >= run.most_deaths {
-            return context.finish(program.gave_up(&run, GaveUp::Deaths).await).await;
+        if is_dead {
+            return context.give_up(&*program, GaveUp::Deaths).await;
         }
         let given_up = async {
             cancel.cancelled().await;
@@ -334,32 +338,28 @@ impl Inner {
         };
         match outcome {
             Ok(ended) => context.finish(ended).await,
-            Err(Halt::Waiting(_)) if cancel.is_cancelled() => {
+            Err(Halt::Lost) => Err(Halt::Lost),
+            Err(Halt::Unknown { .. }) => context.give_up(&*program, GaveUp::Unknown).await,
+            Err(Halt::Waiting(_) | Halt::Failed(_) | Halt::GivenBack) if cancel.is_cancelled() => {
                 let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
-                context.finish(program.gave_up(&run, why).await).await
+                context.give_up(&*program, why).await
             }
             Err(Halt::Waiting(waits)) => {
                 context.suspend(waits).await?;
                 self.failpoints.pass("suspended");
                 Ok(())
             }
-            Err(Halt::Unknown { .. }) => context.finish(program.gave_up(&run, GaveUp::Unknown).await).await,
-            Err(Halt::Lost) => Err(Halt::Lost),
-            Err(Halt::GivenBack) => context.release().await,
+            Err(Halt::GivenBack) => {
+                // Whoever takes it next finds what was away just now.
+                sleep(AWAY).await;
+                context.release().await
+            }
             Err(Halt::Undone) => {
-                let error = CallError::text(
-                    ErrorKind::Internal,
-                    "a step gave nothing, and the program did not say why",
-                );
-                context.finish(program.gave_up(&run, GaveUp::Failed(error)).await).await
+                let message = "a step gave nothing, and the program did not say why";
+                let error = CallError::text(ErrorKind::Internal, message);
+                context.give_up(&*program, GaveUp::Failed(error)).await
             }
-            Err(Halt::Failed(_)) if cancel.is_cancelled() => {
-                let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
-                context.finish(program.gave_up(&run, why).await).await
-            }
-            Err(Halt::Failed(error)) => {
-                context.finish(program.gave_up(&run, GaveUp::Failed(error)).await).await
-            }
+            Err(Halt::Failed(error)) => context.give_up(&*program, GaveUp::Failed(error)).await,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Signed links: whoever holds one shows that we made it, until it expires. Nothing is kept of them.
 //!
-//! A signature is the space, who made it, the second at which it expires, and an HMAC-SHA256 over those and what
-//! it is for. Its key is derived from the master key, and used for nothing else.
+//! A signature is the space, who made it, the second at which it expires, a number, and an HMAC-SHA256 over those
+//! and what it is for. Its key is derived from the master key, and used for nothing else.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -53,6 +53,8 @@ pub struct Signed {
     /// Who made the link, where that was a person.
     pub by: Option<UserId>,
     pub until: Timestamp,
+    /// Which of several it is for: a version that is asked about, an attempt that was made.
+    pub number: u64,
 }
 
 impl Store {
@@ -70,34 +72,37 @@ impl Store {
     /// under no key that is known; whether there is such a thing is not asked.
     pub fn signed(&self, to: Linked, signature: &str, now: Timestamp) -> Option<Signed> {
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-        let (facts, code) = signature.split_first_chunk::<40>()?;
+        let (facts, code) = signature.split_first_chunk::<48>()?;
         let is_by = |key: &Key| mac(key, to, facts).is_some_and(|mac| mac.verify_slice(code).is_ok());
         if !self.keys().ring().all().any(is_by) {
             return None;
         }
         let (space, rest) = facts.split_first_chunk::<16>()?;
-        let (by, until) = rest.split_first_chunk::<16>()?;
-        let until = i64::from_be_bytes(until.try_into().ok()?);
+        let (by, rest) = rest.split_first_chunk::<16>()?;
+        let (until, number) = rest.split_first_chunk::<8>()?;
+        let until = i64::from_be_bytes(*until);
         let by = Uuid::from_bytes(*by);
         let signed = Signed {
             space: SpaceId::from(Uuid::from_bytes(*space)),
             by: (!by.is_nil()).then(|| UserId::from(by)),
             until: Timestamp::from_second(until).ok()?,
+            number: u64::from_be_bytes(number.try_into().ok()?),
         };
         (now < signed.until).then_some(signed)
     }
 }
 
 /// Every part has a length of its own, so that no two links are made of the same bytes.
-fn facts(signed: Signed) -> [u8; 40] {
-    let mut facts = [0; 40];
+fn facts(signed: Signed) -> [u8; 48] {
+    let mut facts = [0; 48];
     facts[..16].copy_from_slice(Uuid::from(signed.space).as_bytes());
     facts[16..32].copy_from_slice(signed.by.map(Uuid::from).unwrap_or_default().as_bytes());
-    facts[32..].copy_from_slice(&signed.until.as_second().to_be_bytes());
+    facts[32..40].copy_from_slice(&signed.until.as_second().to_be_bytes());
+    facts[40..].copy_from_slice(&signed.number.to_be_bytes());
     facts
 }
 
-fn mac(key: &Key, to: Linked, facts: &[u8; 40]) -> Option<Hmac<Sha256>> {
+fn mac(key: &Key, to: Linked, facts: &[u8; 48]) -> Option<Hmac<Sha256>> {
     let derived = Hmac::<Sha256>::new_from_slice(key.bytes()).ok()?.chain_update(LABEL).finalize();
     let mac = Hmac::<Sha256>::new_from_slice(derived.into_bytes().as_slice()).ok()?;
     let (word, id) = to.parts();

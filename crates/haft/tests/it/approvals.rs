@@ -238,6 +238,39 @@ async fn a_link_lets_anyone_decide_once_who_holds_it() {
 }
 
 #[tokio::test]
+async fn a_changed_tool_is_another_question_and_one_that_was_cancelled_is_asked_again() {
+    let (server, api) = start(&[]).await;
+    let (upstream, url) = upstream().await;
+    make(&api, pay(&url, json!({}))).await;
+    let id = asked(&api, 500).await;
+    assert_eq!(api.post(&format!("/api/tasks/{id}/cancel"), &json!({})).await.status, 200);
+    standing(&api, &id, "cancelled").await;
+    assert_eq!(api.post(&format!("/api/tasks/{id}/retry"), &json!({})).await.status, 200);
+    standing(&api, &id, "waiting").await;
+    let made = api.post(&format!("/api/approvals/{id}/link"), &json!({})).await;
+    let link = made.data()["url"].as_str().expect("an address").to_owned();
+    let path = format!("/api/approvals/{id}?sig={}", link.split("sig=").nth(1).expect("a signature"));
+    assert_eq!(api.put("/api/tools/pay", &pay(&url, json!({"description": "Pays more."}))).await.status, 200);
+    // What was approved was another version: it is asked again, and neither the old link nor an old page answers.
+    assert_eq!(decide(&api, &id, json!({"decision": "approve", "version": 1})).await.status, 200);
+    eventually("the new version is asked about", async || {
+        api.get(&format!("/api/approvals/{id}")).await.data()["version"] == 2
+    })
+    .await;
+    let anyone = Client::anonymous(&server.url);
+    assert_eq!(anyone.get(&path).await.status, 401);
+    assert_eq!(anyone.post(&path, &json!({"decision": "approve"})).await.status, 401);
+    assert_eq!(decide(&api, &id, json!({"decision": "approve", "version": 1})).await.status, 409);
+    assert!(upstream.seen().is_empty());
+    let said = json!({"decision": "approve", "version": 2, "arguments": {"amount": 7}});
+    assert_eq!(decide(&api, &id, said).await.status, 200);
+    standing(&api, &id, "succeeded").await;
+    assert_eq!(upstream.seen().len(), 1);
+    let noted = api.get("/api/changes?limit=50").await.body.to_string();
+    assert!(noted.contains("\"edited\":true"), "{noted}");
+}
+
+#[tokio::test]
 async fn a_link_ends_with_the_rights_of_whoever_made_it() {
     let (server, api) = start(&[]).await;
     let (_upstream, url) = upstream().await;

@@ -1,7 +1,7 @@
 //! Where one asks how a job stands: an address that the answer gives, or one that is made of what it says.
 
 use haft_core::text::{Part, Text, Variable};
-use haft_core::{CallContext, CallError, ErrorKind, Message, SecretRef, Violation};
+use haft_core::{CallContext, CallError, ErrorKind, Message, Violation};
 use haft_egress::Answer;
 use serde_json::{Map, Value};
 use url::Url;
@@ -14,6 +14,9 @@ haft_core::templates! {
     NO_ADDRESS = "http.noPollAddress",
         "{host} took the job on, and does not say where to ask for it",
         "{host} 已受理任务，但没有说明在何处查询";
+    NO_SECRET = "http.secretInPollUrl",
+        "must hold no secret, since it is kept while the job goes on; headers and auth are sent with it",
+        "不能包含密钥，因为任务进行期间会保存该地址；请求头和 auth 会随之发送";
     NO_FIELD = "http.noPollField",
         "{host} took the job on, and its answer has no {field}, which the address to ask at is made of",
         "{host} 已受理任务，但应答中没有构成查询地址的 {field}";
@@ -41,18 +44,15 @@ impl Address {
         let read = match Text::parse(written) {
             Ok(text) => match text.parts() {
                 [Part::Variable(variable)] => Ok(Self::Field(variable.clone())),
+                // It is kept as it is filled in, and no secret may be.
+                parts if parts.iter().any(|part| matches!(part, Part::Secret(_))) => {
+                    Err(Message::new(&NO_SECRET))
+                }
                 _ => UrlTemplate::parse(&absolute(written, config)).map(Self::Made),
             },
             Err(message) => Err(message),
         };
         read.map_err(|message| violations.push(Violation::new("poll.url", message))).ok()
-    }
-
-    pub(super) fn secrets(&self) -> Vec<SecretRef> {
-        match self {
-            Self::Header | Self::Field(_) => Vec::new(),
-            Self::Made(url) => url.secrets().cloned().collect(),
-        }
     }
 
     /// Where to ask, by what an upstream said when it took the job on.

@@ -9,7 +9,7 @@ mod rules;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{Message, Reply, SecretRef, Violation};
+use haft_core::{CallError, ErrorKind, Message, Reply, Violation};
 use serde::Deserialize;
 
 use crate::config::Config;
@@ -98,19 +98,17 @@ impl Later {
         Some(Self { rules, way, within: Duration::from_secs(written.timeout.unwrap_or(WITHIN)) })
     }
 
-    pub(crate) fn secrets(&self) -> Vec<SecretRef> {
-        match &self.way {
-            Way::Poll { address, .. } => address.secrets(),
-            Way::Callback => Vec::new(),
-        }
-    }
-
     pub(crate) fn reply(&self) -> Reply {
         match self.way {
             Way::Poll { .. } => Reply::Polled,
             Way::Callback => Reply::CalledBack { within: self.within },
         }
     }
+}
+
+/// The answer to who looks for an answer that this tool does not give later.
+pub(crate) fn not_ours() -> CallError {
+    CallError::new(ErrorKind::Execution, Message::new(&look::NOT_KEPT))
 }
 
 /// Every message of this folder.

@@ -37,6 +37,9 @@ const FAILED_WORDS: [&str; 10] = [
     "timeout",
 ];
 
+/// So much of a status is shown, in bytes.
+const LONGEST_STATUS: usize = 200;
+
 pub(crate) struct Rules {
     status: Option<Query>,
     done: Test,
@@ -108,8 +111,10 @@ impl Rules {
         };
         let status = found(&self.status, &content.value);
         let said = status.as_ref().map(crate::fill::as_text).unwrap_or_default();
+        // A status is a word; whatever else an upstream puts there is not kept whole.
+        let shown = || shape.clean_text(&said[..said.floor_char_boundary(LONGEST_STATUS)], masks);
         if self.failed.holds(&said, &content.value) {
-            let status = shape.clean_text(&said, masks);
+            let status = shown();
             let host = answer.from.host_str();
             let message = Message::new(&FAILED).with("host", host).with("status", status);
             let error = CallError::new(ErrorKind::Execution, message);
@@ -121,7 +126,7 @@ impl Rules {
         };
         if goes_on && !self.done.holds(&said, &content.value) {
             let fraction = found(&self.progress, &content.value).and_then(|value| fraction(&value));
-            let message = shape.clean_text(&said, masks);
+            let message = shown();
             let is_told = fraction.is_some() || !message.is_empty();
             let progress = is_told.then_some(Progress { fraction, message });
             return Ok(Judged::NotYet { said: content.value, progress });

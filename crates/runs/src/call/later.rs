@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallError, Caller, ErrorKind, Later, Parked, Resumed};
-use haft_engine::Leg;
+use haft_core::{CallbackBody, Caller, ErrorKind, Later, Parked, Resumed};
+use haft_engine::{CallRequest, Leg};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -41,9 +41,42 @@ struct Known {
     misses: u32,
 }
 
-/// Somebody calls back, and is waited for so long.
-pub(super) fn called_back(within: Option<Duration>) -> Wait {
-    Wait { key: CALLBACK.to_owned(), for_what: CALLBACK.to_owned(), shown: None, at_most: within }
+/// Somebody calls back for an attempt, and is waited for so long.
+pub(super) fn called_back(of: u64, within: Option<Duration>) -> Wait {
+    Wait {
+        key: CALLBACK.to_owned(),
+        for_what: CALLBACK.to_owned(),
+        shown: Some(attempt(of)),
+        at_most: within,
+    }
+}
+
+/// Which attempt somebody calls back for: an address that was given out for another is of no use.
+pub fn attempt(number: u64) -> Value {
+    json!({"attempt": number})
+}
+
+/// The attempt that is waited for, or the one that would be made now.
+pub(super) fn attempt_of(context: &RunContext) -> u64 {
+    let known = context.known(CALLBACK).and_then(|step| step.shown.as_ref()?["attempt"].as_u64());
+    known.unwrap_or(context.run().epoch)
+}
+
+/// What is known of a parked call by now.
+fn known_of(context: &RunContext) -> Option<Known> {
+    let newest = context.given(LATER).and_then(|known| Known::deserialize(known).ok());
+    let first = || {
+        let parked = parked(context.given(super::program::CALL)?)?;
+        Some(Known { parked, misses: 0 })
+    };
+    newest.or_else(first)
+}
+
+/// The same call as the one that was parked, where one was.
+pub(super) fn resuming(context: &RunContext, mut request: CallRequest) -> CallRequest {
+    let known = known_of(context);
+    request.options.resumed = known.map(|known| Arc::new(Resumed { parked: known.parked, came: None }));
+    request
 }
 
 /// A parked call, as the step keeps it that made it.
@@ -65,50 +98,56 @@ impl CallProgram {
         caller: &Caller,
         parked: Parked,
     ) -> Result<Ended, Halt> {
-        let known = match context.given(LATER) {
-            Some(known) => Known::deserialize(known).map_err(unreadable)?,
-            None => {
-                // The first that is heard of it.
-                if let Some(progress) = &parked.later.progress {
-                    context.reporter().say(progress).await;
-                }
-                Known { parked, misses: 0 }
-            }
+        let known = match known_of(context) {
+            Some(known) => known,
+            None => Known { parked, misses: 0 },
         };
-        let came = match context.wait(wait(&known)).await? {
+        if let Some(progress) =
+            known.parked.later.progress.as_ref().filter(|_| context.given(LATER).is_none())
+        {
+            // The first that is heard of it.
+            context.reporter().say(progress).await;
+        }
+        let wait = match known.parked.later.after {
+            Some(after) => poll(after),
+            None => called_back(attempt_of(context), None),
+        };
+        let came: Option<CallbackBody> = match context.wait(wait.clone()).await? {
             Answer::Expired => None,
             Answer::Came(came) => Some(serde_json::from_value(came).map_err(unreadable)?),
         };
         let mut request = call.request();
-        let resumed = Resumed { parked: known.parked.clone(), came };
-        request.options.resumed = Some(Arc::new(resumed));
+        let is_brought = came.is_some();
+        let resumed = Arc::new(Resumed { parked: known.parked.clone(), came });
+        request.options.resumed = Some(resumed.clone());
         let (cancel, reporter) = (context.cancellation().clone(), context.reporter());
         match self.fly(caller, request, cancel, reporter).await? {
-            Leg::Landed(result) => match result.error() {
-                None => {
-                    let output = shown(&result, caller.locale);
-                    Ok(Ended { status: RunStatus::Succeeded, output, is_dead_letter: false })
-                }
-                // Told to stop, and not by whoever wants it to end.
-                Some(error)
-                    if error.kind() == ErrorKind::Cancelled && !context.cancellation().is_cancelled() =>
-                {
-                    Err(Halt::GivenBack)
-                }
-                Some(error) if may_pass(error) && known.misses < MOST_MISSES => {
-                    let misses = known.misses + 1;
-                    let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(known.misses));
-                    let pause = pause.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST_PAUSE);
-                    look_after(context, Known { misses, ..known }, pause)
-                }
-                Some(_) => Ok(call.ended(&result)),
-            },
+            Leg::Landed(result) if result.is_success() => {
+                let output = shown(&result, caller.locale);
+                Ok(Ended { status: RunStatus::Succeeded, output, is_dead_letter: false })
+            }
+            Leg::Landed(result) => Ok(call.ended(&result)),
+            // Told to stop: by whoever wants it to end, who is answered by what is known of it; or for now.
+            Leg::Missed(error) if error.kind() == ErrorKind::Cancelled => Err(Halt::GivenBack),
+            Leg::Missed(error) if known.misses < MOST_MISSES => {
+                let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(known.misses));
+                let pause = pause.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST_PAUSE);
+                // What somebody brought stays, and is looked at again.
+                let wait = if is_brought || wait.key == POLL { poll(pause) } else { wait };
+                look_after(context, Known { misses: known.misses + 1, ..known }, wait)
+            }
+            Leg::Missed(error) => {
+                let mut request = call.request();
+                request.options.resumed = Some(resumed);
+                let result = self.tools.settle(caller, request, error).await?;
+                Ok(call.ended(&result))
+            }
             Leg::Parked(parked) => {
                 if let Some(progress) = &parked.later.progress {
                     context.reporter().say(progress).await;
                 }
-                let pause = parked.later.after.unwrap_or_default();
-                look_after(context, Known { parked, misses: 0 }, pause)
+                let wait = parked.later.after.map_or(wait, poll);
+                look_after(context, Known { parked, misses: 0 }, wait)
             }
         }
     }
@@ -120,7 +159,7 @@ impl CallProgram {
         call: &CallRun,
         caller: &Caller,
     ) -> Result<Ended, Halt> {
-        if context.wait(called_back(None)).await? == Answer::Expired {
+        if context.wait(called_back(attempt_of(context), None)).await? == Answer::Expired {
             return Err(Halt::Unknown { step: super::program::CALL.to_owned() });
         }
         let later = Later { state: Value::Null, after: None, progress: None };
@@ -129,31 +168,13 @@ impl CallProgram {
     }
 }
 
-/// What a parked call waits for.
-fn wait(known: &Known) -> Wait {
-    match known.parked.later.after {
-        Some(after) => poll(after),
-        None => called_back(None),
-    }
-}
-
 fn poll(after: Duration) -> Wait {
     Wait { key: POLL.to_owned(), for_what: POLL.to_owned(), shown: None, at_most: Some(after) }
 }
 
 /// Keeps what is known by now, and looks again.
-fn look_after(context: &mut RunContext, known: Known, pause: Duration) -> Result<Ended, Halt> {
-    let wait = match known.parked.later.after {
-        Some(_) => poll(pause),
-        None => called_back(None),
-    };
+fn look_after(context: &mut RunContext, known: Known, wait: Wait) -> Result<Ended, Halt> {
     context.put(LATER, serde_json::to_value(known).map_err(unreadable)?);
     context.undo(&wait.key);
     Err(Halt::Waiting(vec![wait]))
-}
-
-/// Whether the next look may find more: the job goes on, whoever we could not reach.
-fn may_pass(error: &CallError) -> bool {
-    error.is_retryable()
-        || matches!(error.kind(), ErrorKind::CircuitOpen | ErrorKind::Overloaded | ErrorKind::Unavailable)
 }

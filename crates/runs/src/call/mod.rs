@@ -16,10 +16,10 @@ use haft_engine::CallRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::context::Halt;
+use crate::context::{Halt, RunContext};
 use crate::run::{Ended, Run, RunStatus};
 
-pub use later::CALLBACK;
+pub use later::{CALLBACK, attempt};
 pub use program::CallProgram;
 pub(crate) use program::TEMPLATES;
 
@@ -28,8 +28,8 @@ pub const APPROVAL: &str = "approval";
 
 /// Gives out the addresses at which upstreams call back.
 pub trait Callbacks: Send + Sync {
-    /// One for a run, for so long.
-    fn url(&self, space: SpaceId, run: RunId, within: Duration) -> Result<String, CallError>;
+    /// One for an attempt of a run, for so long.
+    fn url(&self, space: SpaceId, run: RunId, attempt: u64, within: Duration) -> Result<String, CallError>;
 }
 
 /// A call that is a run: all that it takes to make it, in whatever process.
@@ -101,6 +101,18 @@ impl CallRun {
     /// The call that a run is.
     pub fn of(run: &Run) -> Result<Self, Halt> {
         serde_json::from_value(run.input.clone()).map_err(program::unreadable)
+    }
+
+    /// With the arguments that a person approved in place of those that were given.
+    pub(crate) fn approved_in(mut self, context: &RunContext) -> Self {
+        let asked = context.all().filter(|step| step.waits_for.as_deref() == Some(APPROVAL));
+        let said = asked.filter_map(|step| Decision::deserialize(step.output.as_ref()?).ok());
+        // Of several questions the last is the one that was about what is made.
+        let edited = said.filter(|said| said.is_approved).filter_map(|said| said.arguments).last();
+        if let Some(arguments) = edited.filter(|_| context.known(program::CALL).is_some()) {
+            self.arguments = arguments;
+        }
+        self
     }
 
     pub fn caller(&self, run: &Run) -> Caller {

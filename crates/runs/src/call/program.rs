@@ -14,14 +14,13 @@ use haft_core::{
 use haft_engine::{CallRequest, Foreseen, Leg, ToolService};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::later::{self, CALLBACK};
 use super::{APPROVAL, CallRun, Callbacks, Decision};
 use crate::context::{Answer, Halt, Reporter, RunContext};
 use crate::program::{GaveUp, Program};
-use crate::run::{Ended, Run, RunStatus, Wait};
+use crate::run::{Ended, RunStatus, Wait};
 
 haft_core::templates! {
     LOST = "task.lost",
@@ -50,12 +49,12 @@ haft_core::templates! {
 /// What a run of this program is called.
 const NAME: &str = "call";
 
+/// What the engine says to a call that a person has to approve, and nobody has.
+const NEEDS_APPROVAL: &str = "policy.needsApproval";
+
 /// The step that is the call.
 pub(super) const CALL: &str = "call";
 const RETRY: &str = "retry:";
-
-/// After so long it is tried again to find out what the tool is.
-const AWAY: Duration = Duration::from_millis(500);
 
 /// Further times that a call is made later, where its tool does not say.
 const LATER: u32 = 3;
@@ -76,56 +75,71 @@ impl CallProgram {
     }
 
     async fn call(&self, context: &mut RunContext) -> Result<Ended, Halt> {
-        let mut call = CallRun::of(context.run())?;
+        let mut call = CallRun::of(context.run())?.approved_in(context);
         let caller = call.caller(context.run());
+        // What was taken on is looked for, whatever became of its tool.
+        if let Some(parked) = context.given(CALL).and_then(later::parked) {
+            return self.go_on(context, &call, &caller, parked).await;
+        }
+        let is_sent = context.known(CALL).is_some();
+        if is_sent && context.given(CALLBACK).is_some() {
+            return self.hear(context, &call, &caller).await;
+        }
         let foreseen = self.tools.foresee(&caller, call.request()).await;
+        if foreseen.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
+            return Err(Halt::GivenBack);
+        }
+        let mut consent = Consent::None;
         if let Ok(foreseen) = &foreseen
             && (call.asks || foreseen.asks)
         {
-            match self.ask(context, &call, foreseen).await? {
-                Ok(None) => {}
-                Ok(Some(arguments)) => call.arguments = arguments,
-                Err(error) => {
-                    let result = self.tools.settle(&caller, call.request(), error).await?;
-                    return Ok(call.ended(&result));
+            // Nobody is asked again about what may have happened.
+            if !is_sent {
+                match self.ask(context, &call, foreseen).await? {
+                    Ok(None) => {}
+                    Ok(Some(arguments)) => call.arguments = arguments,
+                    Err(error) => {
+                        let result = self.tools.settle(&caller, call.request(), error).await?;
+                        return Ok(call.ended(&result));
+                    }
                 }
             }
-        }
-        if foreseen.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
-            // What is not known of the tool now may be known in a moment.
-            sleep(AWAY).await;
-            return Err(Halt::GivenBack);
+            consent = Consent::Given;
         }
         // Making a call that cannot be let in any more says why; should it be let in after all, nobody knows more
         // of it than that it may have any effect.
         let effect = foreseen.as_ref().map_or(Effect::Write, |foreseen| foreseen.effect);
         let reply = foreseen.as_ref().map_or(Reply::Now, |foreseen| foreseen.reply);
         let mut request = call.request();
-        let waits = match reply {
-            Reply::Now | Reply::Polled => Vec::new(),
-            Reply::CalledBack { within } => {
-                let run = context.run();
-                request.options.callback_url = Some(self.callbacks.url(run.space, run.id, within)?.into());
-                vec![later::called_back(Some(within))]
-            }
-        };
+        request.options.consent = consent;
+        let mut waits = Vec::new();
+        if let Reply::CalledBack { within } = reply {
+            let attempt = later::attempt_of(context);
+            let run = context.run();
+            let url = self.callbacks.url(run.space, run.id, attempt, within).map_err(|error| {
+                tracing::warn!(run.id = %run.id, %error, "A call that is answered by a callback cannot be made here");
+                Halt::GivenBack
+            });
+            request.options.callback_url = Some(url?.into());
+            waits.push(later::called_back(attempt, Some(within)));
+        }
         let (cancel, reporter) = (context.cancellation().clone(), context.reporter());
         let mut failed = None;
         let made = context.step_with(CALL, effect, waits, || async {
-            match self.fly(&caller, request, cancel, reporter).await {
-                Ok(Leg::Landed(result)) if result.is_success() => Ok(shown(&result, caller.locale)),
-                Ok(Leg::Landed(result)) => {
-                    failed = Some(result);
-                    Err(Halt::Undone)
+            let (result, halt) = match self.fly(&caller, request, cancel, reporter).await {
+                Ok(Leg::Landed(result)) if result.is_success() => return Ok(shown(&result, caller.locale)),
+                Ok(Leg::Parked(parked)) => return Ok(later::kept(&parked)),
+                Ok(Leg::Landed(result)) => (result, Halt::Undone),
+                // It may have been taken on.
+                Ok(Leg::Missed(error)) => {
+                    let result = failure(call.call_id.clone(), &call.name, error);
+                    (result, Halt::Unknown { step: CALL.to_owned() })
                 }
-                Ok(Leg::Parked(parked)) => Ok(later::kept(&parked)),
                 // We failed before anything was sent.
-                Err(error) => {
-                    let call_id = call.call_id.clone();
-                    failed = Some(failure(call_id, &call.name, error));
-                    Err(Halt::Undone)
-                }
-            }
+                Err(error) => (failure(call.call_id.clone(), &call.name, error), Halt::Undone),
+            };
+            failed = Some(result);
+            Err(halt)
         });
         match (made.await, failed) {
             (Ok(output), _) => match later::parked(&output) {
@@ -134,7 +148,7 @@ impl CallProgram {
             },
             (Err(Halt::Undone), Some(result)) => self.undone(context, &call, effect, &result),
             // Whoever was to call back tells what became of it.
-            (Err(Halt::Unknown { .. }), _) if context.knows(CALLBACK) => {
+            (Err(Halt::Unknown { .. }), _) if matches!(reply, Reply::CalledBack { .. }) => {
                 self.hear(context, &call, &caller).await
             }
             (Err(halt), _) => Err(halt),
@@ -150,7 +164,6 @@ impl CallProgram {
         reporter: Reporter,
     ) -> Result<Leg, CallError> {
         let (progress, told) = watch::channel(None);
-        request.options.consent = Consent::Given;
         request.options.cancel = Some(cancel);
         request.options.progress = Some(Arc::new(Told(progress)));
         tokio::select! {
@@ -168,6 +181,18 @@ impl CallProgram {
         result: &ToolExecutionResult,
     ) -> Result<Ended, Halt> {
         let Some(error) = result.error() else { return Err(Halt::Undone) };
+        if error.message().id() == NEEDS_APPROVAL {
+            // Its rules were changed in this moment: it is asked the next time.
+            context.undo(CALL);
+            context.undo(CALLBACK);
+            let (key, for_what) = (format!("{RETRY}asking"), "retry".to_owned());
+            return Err(Halt::Waiting(vec![Wait {
+                key,
+                for_what,
+                shown: None,
+                at_most: Some(Duration::ZERO),
+            }]));
+        }
         if error.kind() == ErrorKind::Cancelled {
             if !context.cancellation().is_cancelled() {
                 return Err(Halt::GivenBack);
@@ -241,17 +266,22 @@ impl CallProgram {
     }
 
     /// Leaves the record of a call that its process did not live to leave.
-    async fn settled(&self, run: &Run, why: GaveUp) -> Result<Ended, CallError> {
+    async fn settled(&self, context: &RunContext, why: GaveUp) -> Result<Ended, CallError> {
+        let run = context.run();
         let call =
             CallRun::of(run).map_err(|_| CallError::text(ErrorKind::Internal, "the run cannot be read"))?;
+        let call = call.approved_in(context);
         let say = |template| Message::new(template).with("tool", &call.name);
+        let is_sent_write = context.known(CALL).is_some_and(|step| !step.effect.is_repeatable());
         let error = match why {
             GaveUp::Unknown => CallError::new(ErrorKind::Unknown, say(&LOST)),
             GaveUp::Deaths => CallError::new(ErrorKind::Internal, say(&DEAD).with("deaths", run.deaths)),
+            GaveUp::Cancelled if is_sent_write => CallError::new(ErrorKind::Unknown, say(&CANCELLED_LATE)),
             GaveUp::Cancelled => CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED)),
             GaveUp::Failed(error) => error,
         };
-        let result = self.tools.settle(&call.caller(run), call.request(), error).await?;
+        let request = later::resuming(context, call.request());
+        let result = self.tools.settle(&call.caller(run), request, error).await?;
         Ok(call.ended(&result))
     }
 }
@@ -265,10 +295,10 @@ impl Program for CallProgram {
         Box::pin(self.call(context))
     }
 
-    fn gave_up<'a>(&'a self, run: &'a Run, why: GaveUp) -> BoxFuture<'a, Ended> {
+    fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended> {
         Box::pin(async move {
-            self.settled(run, why).await.unwrap_or_else(|error| {
-                tracing::error!(run.id = %run.id, %error, "The record of a call that was given up could not be left");
+            self.settled(context, why).await.unwrap_or_else(|error| {
+                tracing::error!(run.id = %context.run().id, %error, "The record of a call that was given up could not be left");
                 let output = json!({"success": false, "error": error.to_json(Locale::En)});
                 Ended { status: RunStatus::Failed, output, is_dead_letter: true }
             })

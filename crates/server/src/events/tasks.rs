@@ -26,6 +26,9 @@ const PACE: Duration = Duration::from_millis(200);
 /// And so often at least: other processes carry out tasks too.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// What was read so long before may be read again.
+const AGAIN: Duration = Duration::from_secs(2);
+
 /// About so many are told of at once.
 const TOGETHER: usize = 200;
 
@@ -126,7 +129,7 @@ impl TaskFeed {
         if let Some(newest) = fresh.last().filter(|newest| newest.at > self.since) {
             (self.since, self.last) = (newest.at, String::new());
         }
-        let kept = self.since.saturating_sub(late).unwrap_or(self.since);
+        let kept = self.since.saturating_sub(late + AGAIN).unwrap_or(self.since);
         self.told.retain(|(_, at, _)| *at >= kept);
         Ok(fresh)
     }

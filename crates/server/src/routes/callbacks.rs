@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_core::{CallError, CallbackBody, ErrorKind, Message, RunId};
 use haft_runs::{CALLBACK, Journal as _};
-use haft_store::Linked;
+use haft_store::{Linked, Signed};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
@@ -58,7 +58,7 @@ async fn bring(
     let not_ours = || CallError::new(ErrorKind::NotFound, Message::new(&NOT_OURS)).detail("what", "callback");
     let run = id.parse::<RunId>().map_err(|_| not_ours())?;
     let signed = sig.and_then(|sig| state.store.signed(Linked::Callback(run), &sig, Timestamp::now()));
-    let space = signed.ok_or_else(not_ours)?.space;
+    let Signed { space, number, .. } = signed.ok_or_else(not_ours)?;
     let (parts, body) = request.into_parts();
     let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let content_type = content_type.map(str::to_owned);
@@ -66,11 +66,15 @@ async fn bring(
     let journal = &tasks(&state)?.journal;
     let came = CallbackBody { content_type, body: STANDARD.encode(&bytes) };
     let came = serde_json::to_value(came).unwrap_or_default();
-    if journal.deliver(run, CALLBACK.to_owned(), came).await? {
+    if journal.deliver(run, CALLBACK.to_owned(), Some(haft_runs::attempt(number)), came).await? {
         return Ok(envelope::success(StatusCode::OK, json!({"taken": true})));
     }
+    let steps = journal.steps(space, run).await?;
     let run = journal.read(space, run).await?.ok_or_else(not_ours)?;
-    if run.status.is_final() {
+    let waits = steps.into_iter().find(|step| step.key == CALLBACK);
+    // An address that was given out for another attempt is of no use either.
+    let is_meant = waits.is_some_and(|step| step.shown == Some(haft_runs::attempt(number)));
+    if run.status.is_final() || !is_meant {
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&TAKEN)).into());
     }
     Err(CallError::new(ErrorKind::Unavailable, Message::new(&BUSY)).into())

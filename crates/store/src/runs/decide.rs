@@ -90,12 +90,14 @@ impl RunJournal {
             if before.status.is_final() {
                 return Err(conflict(&ENDED, before.status));
             }
-            // Something may have been sent: whoever claims it finds out, and says so.
-            let may_be_sent =
-                "SELECT 1 FROM run_steps WHERE run_id = $1 AND state = 'reserved' AND effect = 'write'";
-            let may_be_sent = tx.row(may_be_sent, args![id]).await?.is_some();
-            if before.status == RunStatus::Running || may_be_sent {
+            // Something was begun: whoever claims it, at once, says what is known of it.
+            let begun = "SELECT 1 FROM run_steps WHERE run_id = $1 AND waits_for IS NULL";
+            let is_begun = tx.row(begun, args![id]).await?.is_some();
+            if before.status == RunStatus::Running || is_begun {
                 let sql = "UPDATE runs SET cancel_asked = 1, changed_at = $2 WHERE id = $1";
+                tx.run(sql, args![id, now]).await?;
+                let sql = "UPDATE runs SET status = 'queued', due_at = $2, waiting_for = NULL
+                           WHERE id = $1 AND status IN ('waiting', 'scheduled')";
                 tx.run(sql, args![id, now]).await?;
                 if let Tx::Postgres(_) = tx {
                     tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;
@@ -132,7 +134,7 @@ impl RunJournal {
             for key in anew {
                 tx.run("DELETE FROM run_steps WHERE run_id = $1 AND key = $2", args![id, *key]).await?;
             }
-            let sql = "DELETE FROM run_steps WHERE run_id = $1 AND (state <> 'done' OR waits_for = 'retry')";
+            let sql = "DELETE FROM run_steps WHERE run_id = $1 AND (state <> 'done' OR expired = 1 OR waits_for = 'retry')";
             tx.run(sql, args![id]).await?;
             let sql =
                 "UPDATE runs SET status = 'queued', due_at = $2, deaths = 0, cancel_asked = 0, dead_letter = 0,
@@ -181,10 +183,13 @@ impl RunJournal {
                 return Err(CallError::new(ErrorKind::Conflict, Message::new(&DECIDED)));
             }
             let mut details = json!({});
-            for field in ["note", "edited", "byLink"] {
+            for field in ["note", "byLink"] {
                 if let Some(said) = value.get(field).filter(|said| !said.is_null()) {
                     details[field] = said.clone();
                 }
+            }
+            if value.get("arguments").is_some_and(|arguments| !arguments.is_null()) {
+                details["edited"] = true.into();
             }
             let action = if is_approved { Action::Approved } else { Action::Denied };
             Ok(Said { what: What::Approval, action, details })

@@ -150,7 +150,15 @@ impl Suspend {
         };
         put_done(batch, run, &space, &self.done).await?;
         for key in &self.undone {
-            batch.tx.run("DELETE FROM run_steps WHERE run_id = $1 AND key = $2", args![run, key]).await?;
+            // What is waited for once more, with no other time, has what is left of its time.
+            let goes_on = self.waits.iter().any(|wait| wait.key == *key && wait.at_most.is_none());
+            let sql = if goes_on {
+                "UPDATE run_steps SET state = 'waiting', output = NULL, ended_at = NULL
+                 WHERE run_id = $1 AND key = $2"
+            } else {
+                "DELETE FROM run_steps WHERE run_id = $1 AND key = $2"
+            };
+            batch.tx.run(sql, args![run, key]).await?;
         }
         put_waits(batch, run, &space, &self.waits).await?;
         // Whoever was waited for may have come before we began to wait.
@@ -165,7 +173,7 @@ impl Suspend {
         }
         let (status, due) = if is_over { ("queued", batch.now.as_microsecond()) } else { ("waiting", due) };
         let waiting_for = self.waits.first().map(|wait| wait.for_what.clone()).filter(|_| !is_over);
-        let sql = "UPDATE runs SET status = $3, due_at = $4, waiting_for = $5, worker = NULL, changed_at = $6
+        let sql = "UPDATE runs SET status = $3, due_at = $4, waiting_for = $5, worker = NULL, deaths = 0, changed_at = $6
                    WHERE id = $1 AND epoch = $2";
         batch.tx.run(sql, args![run, epoch, status, Arg::Int(Some(due)), waiting_for, batch.now]).await?;
         batch.wakes = true;
@@ -244,6 +252,7 @@ impl Write for Release {
 pub(super) struct Deliver {
     pub(super) run: RunId,
     pub(super) key: String,
+    pub(super) asked: Option<Value>,
     pub(super) output: Value,
 }
 
@@ -252,6 +261,15 @@ impl Write for Deliver {
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
         Box::pin(async move {
+            if let Some(asked) = &self.asked {
+                let sql = "SELECT shown FROM run_steps WHERE run_id = $1 AND key = $2";
+                let shown = batch.tx.row(sql, args![self.run, &self.key]).await?;
+                let shown = shown.map(|row| row.maybe_text(0)).transpose()?.flatten();
+                let shown = shown.and_then(|shown| serde_json::from_str::<Value>(&shown).ok());
+                if shown.as_ref() != Some(asked) {
+                    return Ok(false);
+                }
+            }
             batch.wakes = true;
             deliver(&mut batch.tx, batch.now, self.run, &self.key, &self.output.to_string()).await
         })
@@ -271,7 +289,8 @@ pub(super) async fn deliver(
         tx.row("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", args![run]).await?;
     }
     let sql = "UPDATE run_steps SET state = 'done', output = $3, ended_at = $4
-               WHERE run_id = $1 AND key = $2 AND state = 'waiting'";
+               WHERE run_id = $1 AND key = $2 AND state = 'waiting'
+                   AND EXISTS (SELECT 1 FROM runs WHERE id = $1 AND ended_at IS NULL)";
     if tx.run(sql, args![run, key, output, now]).await? == 0 {
         return Ok(false);
     }

@@ -171,8 +171,8 @@ impl Journal for RunJournal {
         Box::pin(self.0.writer.keep(Release { lease, done }))
     }
 
-    fn deliver(&self, run: RunId, key: String, output: Value) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Deliver { run, key, output }))
+    fn deliver(&self, run: RunId, key: String, asked: Option<Value>, output: Value) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Deliver { run, key, asked, output }))
     }
 
     fn send(&self, space: SpaceId, run: RunId, message: Value) -> Kept<'_, bool> {

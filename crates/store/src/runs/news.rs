@@ -15,6 +15,9 @@ use crate::db::{Db, args};
 /// On PostgreSQL a write may be seen so long after the moment that it bears: others were quicker to commit.
 const LATE: Duration = Duration::from_secs(2);
 
+/// So far apart two reads may be.
+const BETWEEN: Duration = Duration::from_secs(1);
+
 /// So much is read at once.
 const PAGE: u64 = 200;
 
@@ -36,7 +39,7 @@ const ENDED: &str = concat!(
 
 const ASKED: &str = "SELECT run_id, created_at FROM run_steps
     WHERE space_id = $1 AND waits_for = 'approval' AND state = 'waiting' AND created_at >= $2
-    ORDER BY created_at LIMIT $3";
+    ORDER BY created_at LIMIT 1000";
 
 impl RunJournal {
     /// The clock by which runs live.
@@ -70,7 +73,9 @@ impl RunJournal {
             }
         }
         let until = news.last().map(|news| news.at).filter(|_| !is_all);
-        for row in self.db().rows(ASKED, args![space, moment, PAGE]).await? {
+        // Those of a moment before too: what began to wait between the two reads is older than what is known now.
+        let before = moment.saturating_sub(BETWEEN).unwrap_or(moment);
+        for row in self.db().rows(ASKED, args![space, before]).await? {
             let at = row.time(1)?;
             // What is later than the rest of this page comes with the next.
             if until.is_some_and(|until| at > until) {

@@ -290,7 +290,7 @@ fn to(id: ArtifactId) -> Linked {
 }
 
 fn by_nobody(space: SpaceId, until: Timestamp) -> Signed {
-    Signed { space, by: None, until }
+    Signed { space, by: None, until, number: 0 }
 }
 
 fn space(store: &Store, to: Linked, signature: &str, now: Timestamp) -> Option<SpaceId> {

@@ -37,7 +37,7 @@ impl Program for Listener {
         })
     }
 
-    fn gave_up<'a>(&'a self, _: &'a Run, _: GaveUp) -> BoxFuture<'a, Ended> {
+    fn gave_up<'a>(&'a self, _: &'a RunContext, _: GaveUp) -> BoxFuture<'a, Ended> {
         let ended = Ended { status: RunStatus::Failed, output: Value::Null, is_dead_letter: true };
         Box::pin(std::future::ready(ended))
     }

@@ -257,8 +257,8 @@ async fn a_wait_ends_by_an_answer_or_by_its_time() {
         assert!(claim(&journal, 8).await.is_empty());
         let (listed, _) = journal.approvals(space, &Page::first(10)).await.expect("a list");
         assert_eq!(listed.first().and_then(|found| found.step.shown.clone()), Some(json!({"why": 1})));
-        assert!(journal.deliver(id, "a".to_owned(), json!("yes")).await.expect("told"));
-        assert!(!journal.deliver(id, "a".to_owned(), json!("no")).await.expect("told"), "once");
+        assert!(journal.deliver(id, "a".to_owned(), None, json!("yes")).await.expect("told"));
+        assert!(!journal.deliver(id, "a".to_owned(), None, json!("no")).await.expect("told"), "once");
         let held = one(&journal).await;
         assert_eq!(held.steps.first().and_then(|step| step.output.clone()), Some(json!("yes")));
         // Answered before it began to wait.
@@ -266,7 +266,7 @@ async fn a_wait_ends_by_an_answer_or_by_its_time() {
         let reserved =
             journal.reserve(held.lease, "call".to_owned(), Effect::Read, Vec::new(), ahead.clone());
         assert!(reserved.await.expect("kept"));
-        assert!(journal.deliver(id, "b".to_owned(), json!("early")).await.expect("told"));
+        assert!(journal.deliver(id, "b".to_owned(), None, json!("early")).await.expect("told"));
         assert!(journal.suspend(held.lease, Vec::new(), Vec::new(), ahead).await.expect("kept"));
         let held = one(&journal).await;
         // Nobody answers.

@@ -97,6 +97,52 @@ async fn what_is_not_the_end_yet_is_progress() {
 }
 
 #[tokio::test]
+async fn what_was_brought_before_says_nothing_of_the_next_attempt_nor_of_how_long_one_waits() {
+    let (_server, api) = start(&[]).await;
+    let upstream = accepting().await;
+    make_calling_back(&api, &upstream, json!({"status": "status", "timeout": 3})).await;
+    let id = taken(&execute(&api, "calls", arguments()).await);
+    standing(&api, &id, "waiting").await;
+    let first = callback_in(&posts(&upstream)[0]);
+    assert_eq!(bring(&first, &under_way()).await.status, 200);
+    // It says how far it is, and then nothing more.
+    let failed = standing(&api, &id, "failed").await;
+    assert_eq!(failed["result"]["error"]["kind"], "Timeout", "{failed}");
+    assert_eq!(bring(&first, &over()).await.status, 409);
+    assert_eq!(api.post(&format!("/api/tasks/{id}/retry"), &json!({})).await.status, 200);
+    standing(&api, &id, "waiting").await;
+    let second = callback_in(&posts(&upstream)[1]);
+    assert_eq!(bring(&first, &over()).await.status, 409, "of the attempt before");
+    assert_eq!(bring(&second, &over()).await.status, 200);
+    standing(&api, &id, "succeeded").await;
+}
+
+#[tokio::test]
+async fn a_call_that_broke_off_may_still_be_answered() {
+    let (_server, api) = start(&[]).await;
+    // It takes the job on, and is too slow to say so.
+    let upstream = Upstream::start_async(async |_| std::future::pending().await).await;
+    make_calling_back(&api, &upstream, json!({"timeout": 60})).await;
+    let body =
+        json!({"arguments": {"n": "1"}, "options": {"mode": "async", "timeout": 300, "callId": "one"}});
+    let id = taken(&execute(&api, "calls", body).await);
+    let waiting = standing(&api, &id, "waiting").await;
+    assert_eq!(waiting["waitingFor"], "callback", "{waiting}");
+    assert_eq!(bring(&callback_in(&posts(&upstream)[0]), &json!({"answer": 42})).await.status, 200);
+    standing(&api, &id, "succeeded").await;
+    assert_eq!(posts(&upstream).len(), 1);
+    eventually("it is on record", async || api.get("/api/tool-calls/one").await.status == 200).await;
+    let rows = api.get("/api/tool-calls?tool=calls").await;
+    assert_eq!(rows.data()["items"].as_array().expect("rows").len(), 1, "once: {}", rows.body);
+    // One of which nobody hears ends when somebody wants it to.
+    let body = json!({"arguments": {"n": "2"}, "options": {"mode": "async", "timeout": 300}});
+    let id = taken(&execute(&api, "calls", body).await);
+    standing(&api, &id, "waiting").await;
+    assert_eq!(api.post(&format!("/api/tasks/{id}/cancel"), &json!({})).await.status, 200);
+    standing(&api, &id, "unknown").await;
+}
+
+#[tokio::test]
 async fn nobody_calls_back() {
     let (_server, api) = start(&[]).await;
     let upstream = accepting().await;

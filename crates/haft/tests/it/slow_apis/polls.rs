@@ -53,7 +53,11 @@ async fn who_does_not_wait_gets_a_task_that_shows_how_far_it_is() {
     assert!(matches!(seen["status"].as_str(), Some("waiting" | "queued" | "running")), "{seen}");
     let ended = api.post(&format!("/api/tasks/{id}/cancel"), &json!({})).await;
     assert_eq!(ended.status, 200, "{}", ended.body);
-    standing(&api, &id, "cancelled").await;
+    let ended = standing(&api, &id, "unknown").await;
+    assert_eq!(ended["result"]["error"]["kind"], "Unknown", "the job was given: {ended}");
+    let call = ended["callId"].as_str().expect("an id").to_owned();
+    let path = format!("/api/tool-calls/{call}");
+    eventually("it is on record", async || api.get(&path).await.status == 200).await;
     let looks = upstream.seen().len();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(upstream.seen().len() <= looks + 1, "nobody asks any more");
@@ -243,4 +247,58 @@ async fn what_is_wrong_with_it_is_said_when_it_is_saved() {
         let refused = api.post("/api/tools", &tool).await;
         assert!(refused.status == 400 && refused.body.to_string().contains(says), "{}", refused.body);
     }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_changed_while_its_job_goes_on_gives_no_second_one() {
+    let (_server, api) = start(&[]).await;
+    keep_secret(&api).await;
+    let upstream = worker(1000, over()).await;
+    make_polling(&api, &upstream, "long", json!({})).await;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let body = json!({"arguments": {"n": "1"}, "options": {"mode": "async"}});
+        ids.push(taken(&execute(&api, "long", body).await));
+    }
+    eventually("both are given", async || posts(&upstream).len() == 2).await;
+    // One that is switched off is still looked for; one that no longer says how is not.
+    let off = api.send_json(axum::http::Method::PATCH, "/api/tools/long", &json!({"isActive": false})).await;
+    assert_eq!(off.status, 200, "{}", off.body);
+    let looks = upstream.seen().len();
+    eventually("it is looked for", async || upstream.seen().len() > looks + 3).await;
+    let plain = json!({"name": "long", "description": "d", "url": upstream.url("/jobs"), "method": "POST",
+                       "config": {"params": {"n": "{{n}}"}}});
+    assert_eq!(api.put("/api/tools/long", &plain).await.status, 200);
+    for id in &ids {
+        let failed = standing(&api, id, "failed").await;
+        let told = failed["result"]["error"]["message"].as_str().expect("words");
+        assert!(told.contains("was changed while its answer was to come"), "{failed}");
+    }
+    assert_eq!(posts(&upstream).len(), 2, "nothing is sent again");
+}
+
+#[tokio::test]
+async fn a_look_that_fails_for_long_leaves_one_record_of_what_came_in_the_end() {
+    let (_server, api) = start(&[]).await;
+    let looks = std::sync::atomic::AtomicUsize::new(0);
+    let upstream = Upstream::start(move |seen| match seen.method.as_str() {
+        "POST" => json_reply(202, &json!({"id": "1"})),
+        _ if looks.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 => json_reply(503, &json!({})),
+        _ => json_reply(200, &over()),
+    })
+    .await;
+    make(
+        &api,
+        json!({"name": "shaky", "description": "d", "url": upstream.url("/jobs"), "method": "POST",
+               "retryCount": 0,
+               "config": {"poll": {"url": "/jobs/{{id}}", "status": "status", "interval": 0.1}}}),
+    )
+    .await;
+    let id = taken(&execute(&api, "shaky", json!({"options": {"mode": "async", "callId": "one"}})).await);
+    standing(&api, &id, "succeeded").await;
+    eventually("it is on record", async || api.get("/api/tool-calls/one").await.status == 200).await;
+    let rows = api.get("/api/tool-calls?tool=shaky").await;
+    let rows = rows.data()["items"].as_array().expect("rows").clone();
+    assert_eq!((rows.len(), &rows[0]["status"]), (1, &json!("success")), "{rows:?}");
+    assert_eq!(posts(&upstream).len(), 1);
 }

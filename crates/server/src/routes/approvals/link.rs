@@ -11,11 +11,11 @@ use haft_core::artifact::SIGNATURE;
 use haft_core::space::Role;
 use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, UserId};
 use haft_runs::StepState;
-use haft_store::{Linked, Signed};
+use haft_store::{Approval, Linked, Signed};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{NOT_ASKED, find};
+use super::{NOT_ASKED, find, version_of};
 use crate::app::AppState;
 use crate::auth::Who;
 use crate::envelope;
@@ -42,7 +42,8 @@ pub(super) struct Signature {
 pub(super) struct Asker {
     pub(super) space: SpaceId,
     pub(super) user: UserId,
-    pub(super) by_link: bool,
+    /// Somebody with a link, which is for one version of the tool.
+    pub(super) by_link: Option<u64>,
 }
 
 impl Asker {
@@ -54,7 +55,7 @@ impl Asker {
         signature: &Signature,
     ) -> Result<Self, CallError> {
         match (&signature.sig, visitor) {
-            (None, Some(visitor)) => Ok(Self { space: visitor.space, user: visitor.user.id, by_link: false }),
+            (None, Some(visitor)) => Ok(Self { space: visitor.space, user: visitor.user.id, by_link: None }),
             (Some(signature), _) => Self::with_link(state, id, signature).await,
             (None, None) => Err(bad_link()),
         }
@@ -64,12 +65,18 @@ impl Asker {
     async fn with_link(state: &AppState, id: &str, signature: &str) -> Result<Self, CallError> {
         let run = id.parse::<RunId>().map_err(|_| bad_link())?;
         let signed = state.store.signed(Linked::Approval(run), signature, Timestamp::now());
-        let Some(Signed { space, by: Some(user), .. }) = signed else { return Err(bad_link()) };
+        let Some(Signed { space, by: Some(user), number, .. }) = signed else { return Err(bad_link()) };
         let role = state.store.role_of(space, user).await?;
         if role.is_none_or(|role| role < Role::Editor) {
             return Err(bad_link());
         }
-        Ok(Self { space, user, by_link: true })
+        Ok(Self { space, user, by_link: Some(number) })
+    }
+
+    /// A link is for the question that it was made for, and for no other that is asked later.
+    pub(super) fn may_see(&self, approval: &Approval) -> Result<(), CallError> {
+        let is_meant = self.by_link.is_none_or(|version| version == version_of(&approval.step));
+        if is_meant { Ok(()) } else { Err(bad_link()) }
     }
 }
 
@@ -98,7 +105,8 @@ pub(super) async fn make(
     let until = found.step.until.unwrap_or(longest).min(longest);
     // A signature knows whole seconds.
     let expires_at = Timestamp::from_second(until.as_second()).unwrap_or(until);
-    let signed = Signed { space: visitor.space, by: Some(visitor.user.id), until: expires_at };
+    let number = version_of(&found.step);
+    let signed = Signed { space: visitor.space, by: Some(visitor.user.id), until: expires_at, number };
     let signature = state.store.sign(Linked::Approval(found.run.id), signed)?;
     let url = state.url_of(&headers, &format!("/approve/{}?{SIGNATURE}={signature}", found.run.id));
     Ok(envelope::success(StatusCode::OK, Link { url, expires_at }))

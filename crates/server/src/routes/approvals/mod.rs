@@ -30,8 +30,8 @@ haft_core::templates! {
         "there is no approval {name}",
         "没有审批 {name}";
     NOT_ASKED = "approvals.notAsked",
-        "this was decided already, or its time is over",
-        "该审批已处理或已过期";
+        "this was decided already, its time is over, or another version of the tool is asked about by now",
+        "该审批已处理、已过期，或当前询问的是该工具的另一版本";
 }
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -137,6 +137,7 @@ async fn read(
 ) -> Result<Response, Failure> {
     let asker = Asker::of(&state, visitor, &id, &signature).await?;
     let found = find(&state, asker.space, &id).await?;
+    asker.may_see(&found)?;
     Ok(envelope::success(StatusCode::OK, Shown::from(&found)))
 }
 
@@ -146,6 +147,8 @@ struct Decide {
     decision: Word,
     arguments: Option<Value>,
     note: Option<String>,
+    /// The version of the tool that was looked at; another one is another question.
+    version: Option<u64>,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq)]
@@ -162,10 +165,13 @@ async fn decide(
     Parameters(signature): Parameters<Signature>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let Asker { space, user: by, by_link } = Asker::of(&state, visitor, &id, &signature).await?;
-    let Decide { decision, arguments, note } = read_as_written(body)?;
-    let Approval { run, step } = find(&state, space, &id).await?;
-    if step.state != StepState::Waiting {
+    let asker = Asker::of(&state, visitor, &id, &signature).await?;
+    let Decide { decision, arguments, note, version } = read_as_written(body)?;
+    let found = find(&state, asker.space, &id).await?;
+    asker.may_see(&found)?;
+    let Approval { run, step } = found;
+    let is_another = version.is_some_and(|version| version != version_of(&step));
+    if step.state != StepState::Waiting || is_another {
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_ASKED)).into());
     }
     let is_approved = decision == Word::Approve;
@@ -176,12 +182,19 @@ async fn decide(
         }
         None => (None, None),
     };
+    let Asker { space, user: by, by_link } = asker;
+    let by_link = by_link.is_some();
     let said = Decision { is_approved, arguments, shown, note, by: Some(by), by_link };
     let said = serde_json::to_value(said).unwrap_or_default();
     let journal = &tasks(&state)?.journal;
     let answer = (step.key.as_str(), said);
     let run = journal.decide(space, run.id, Some(by), is_approved, answer).await?;
     Ok(envelope::success(StatusCode::OK, ShownTask::from(&run)))
+}
+
+/// The version of the tool that a step asks about.
+fn version_of(step: &Step) -> u64 {
+    step.shown.as_ref().and_then(|shown| shown["version"].as_u64()).unwrap_or_default()
 }
 
 /// Arguments that a person gives in place of those that were shown, and how they are shown, where that differs.

@@ -137,7 +137,7 @@ async fn link(
     let until = haft_engine::now().saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
     // A signature knows whole seconds.
     let expires_at = Timestamp::from_second(until.as_second()).unwrap_or(until);
-    let signed = Signed { space: artifact.space_id, by: Some(visitor.user.id), until: expires_at };
+    let signed = Signed { space: artifact.space_id, by: Some(visitor.user.id), until: expires_at, number: 0 };
     let signature = state.store.sign(Linked::Artifact(artifact.id), signed)?;
     let url = state.url_of(&headers, &format!("{PATH}{}?{SIGNATURE}={signature}", artifact.id));
     Ok(envelope::success(StatusCode::OK, Link { url, expires_at }))
