@@ -46,11 +46,18 @@ pub(crate) struct SqliteDb {
 impl SqliteDb {
     pub(crate) async fn open(directory: &Path) -> Result<Self, CallError> {
         let lock = lock(directory)?;
-        Ok(Self { _lock: Some(lock), ..Self::beside(directory, DATABASE, PAGE).await? })
+        // What was answered is there after a power cut: a task that was taken on, and what became of it.
+        let database = Self::beside(directory, DATABASE, PAGE, SqliteSynchronous::Full).await?;
+        Ok(Self { _lock: Some(lock), ..database })
     }
 
     /// One file in a directory that the store holds.
-    pub(crate) async fn beside(directory: &Path, file: &str, page_size: u32) -> Result<Self, CallError> {
+    pub(crate) async fn beside(
+        directory: &Path,
+        file: &str,
+        page_size: u32,
+        synchronous: SqliteSynchronous,
+    ) -> Result<Self, CallError> {
         let options = SqliteConnectOptions::new()
             .filename(directory.join(file))
             .foreign_keys(true)
@@ -60,7 +67,7 @@ impl SqliteDb {
             .create_if_missing(true)
             .page_size(page_size)
             .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal);
+            .synchronous(synchronous);
         let pool = |connections| {
             SqlitePoolOptions::new()
                 .max_connections(connections)

@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use haft_core::CallError;
 use jiff::Timestamp;
+use sqlx::sqlite::SqliteSynchronous;
 
 pub use self::call::{CallBodies, CallFailure, CallRow, CallStatus, LoggedCall};
 pub use self::find::CallFilter;
@@ -64,7 +65,10 @@ impl CallLog {
     /// is opened first.
     pub async fn open(database: &Database) -> Result<Self, CallError> {
         let db = match database {
-            Database::Sqlite(directory) => Db::Sqlite(SqliteDb::beside(directory, FILE, PAGE).await?),
+            Database::Sqlite(directory) => {
+                // A power cut may take the last half minute of the log: to wait for the disk would cost every call.
+                Db::Sqlite(SqliteDb::beside(directory, FILE, PAGE, SqliteSynchronous::Normal).await?)
+            }
             Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
             Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),
         };
