@@ -60,7 +60,7 @@ export function Question({ approval, drawing, deciding, mayDecide, isChanged, id
   }, [error]);
   const isEdited = edited !== undefined && !isSame(edited, approval.arguments);
   const said = (text: string) => (text.trim() === '' ? {} : { note: text.trim() });
-  const approve = () => deciding.mutate({ decision: 'approve', ...said(note), ...(isEdited ? { arguments: edited } : {}) });
+  const approve = () => deciding.mutate({ decision: 'approve', version: approval.version, ...said(note), ...(isEdited ? { arguments: edited } : {}) });
   const edit = (value: JsonObject | undefined) => {
     setEdited(value);
     if (value === undefined) setIsBroken(false);
@@ -90,7 +90,7 @@ export function Question({ approval, drawing, deciding, mayDecide, isChanged, id
       ) : <div className={css.decide}><Hint>{t.onlyEditors}</Hint></div>}
       <DenyDialog
         toolName={approval.toolName ?? '—'} note={note} isOpen={isDenying} isPending={isPending} error={error}
-        onClose={() => setIsDenying(false)} onDeny={(why) => deciding.mutate({ decision: 'deny', ...said(why) })}
+        onClose={() => setIsDenying(false)} onDeny={(why) => deciding.mutate({ decision: 'deny', version: approval.version, ...said(why) })}
       />
     </div>
   );
