@@ -17,7 +17,7 @@ use crate::survival::{ALONE, Settings, skipped};
 use crate::tasks::{execute, make, mock, standing, taken, task};
 
 /// Where a server dies. The last is not one of its own: it is killed when the upstream has the request.
-const PLACES: [&str; 10] = [
+const PLACES: [&str; 11] = [
     "accepted",
     "stored",
     "claimed",
@@ -27,10 +27,12 @@ const PLACES: [&str; 10] = [
     "before_commit",
     "after_commit",
     "before_release",
+    "suspended",
     "after_send",
 ];
 
-const TOOLS: [&str; 3] = ["reads", "sets", "writes"];
+/// The last gives a job to the upstream, and asks for it until it is over.
+const TOOLS: [&str; 4] = ["reads", "sets", "writes", "jobs"];
 
 /// Numbers that are the same for the same seed.
 struct Rng(u64);
@@ -121,10 +123,25 @@ fn tool(name: &str, method: &str, url: &str) -> Value {
     json!({"name": name, "description": "d", "url": format!("{url}{name}"), "method": method, "retryDelay": 1})
 }
 
+/// How often each call of a tool is on record.
+async fn rows_of(api: &Client, tool: &str) -> HashMap<String, usize> {
+    let (mut rows, mut cursor) = (HashMap::new(), String::new());
+    loop {
+        let page = api.get(&format!("/api/tool-calls?tool={tool}&limit=100{cursor}")).await;
+        for row in page.data()["items"].as_array().expect("rows") {
+            *rows.entry(row["callId"].as_str().expect("an id").to_owned()).or_default() += 1;
+        }
+        match page.data()["nextCursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return rows,
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_and_no_write_is_sent_twice() {
     let _alone = ALONE.lock().await;
-    let most = usize::try_from(variable("HAFT_CRASH_DEATHS").unwrap_or(120)).expect("a number");
+    let most = usize::try_from(variable("HAFT_CRASH_DEATHS").unwrap_or(150)).expect("a number");
     let seed = variable("HAFT_CRASH_SEED").unwrap_or_else(|| u64::from(Uuid::new_v4().as_fields().0) + 1);
     println!("crash: seed {seed}, {most} deaths");
     let place = Place::new();
@@ -139,7 +156,9 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
     });
     let upstream = {
         let stage = stage.clone();
-        Upstream::start_async(move |_| {
+        let looks = Arc::new(AtomicUsize::new(0));
+        Upstream::start_async(move |seen| {
+            let looks = looks.clone();
             let stage = stage.clone();
             async move {
                 let victim = stage.victim.swap(0, Ordering::SeqCst);
@@ -147,7 +166,14 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
                     let _ = std::process::Command::new("kill").args(["-9", &victim.to_string()]).status();
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                json_reply(200, &json!({"ok": true}))
+                match (seen.target.as_str(), seen.header("idempotency-key")) {
+                    ("/jobs", Some(key)) => json_reply(202, &json!({"id": key})),
+                    (target, None) if target.starts_with("/jobs/") => {
+                        let is_over = looks.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+                        json_reply(200, &json!({"status": if is_over { "done" } else { "running" }}))
+                    }
+                    _ => json_reply(200, &json!({"ok": true})),
+                }
             }
         })
         .await
@@ -157,6 +183,9 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
     for (name, method) in [("reads", "GET"), ("sets", "PUT"), ("writes", "POST")] {
         make(&api, tool(name, method, &url)).await;
     }
+    let mut jobs = tool("jobs", "POST", &url);
+    jobs["config"] = json!({"poll": {"url": "/jobs/{{id}}", "status": "status", "interval": 0.1}});
+    make(&api, jobs).await;
     server.kill().await;
     let servers = if place.is_postgres() { 2 } else { 1 };
     let dying: Vec<_> = (0..servers)
@@ -186,7 +215,7 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
         let ended = task(&api, id).await;
         let status = ended["status"].as_str().expect("a status").to_owned();
         let is_right = match *tool {
-            "writes" => ["succeeded", "unknown"].contains(&status.as_str()),
+            "writes" | "jobs" => ["succeeded", "unknown"].contains(&status.as_str()),
             _ => status == "succeeded",
         };
         assert!(is_right, "seed {seed}: {ended}");
@@ -200,10 +229,14 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
     }
     let twice: Vec<_> = sent.iter().filter(|(key, times)| key.starts_with("POST") && **times > 1).collect();
     assert!(twice.is_empty(), "seed {seed}: writes were sent twice: {twice:?}");
-    for (id, tool) in accepted.iter().filter(|(_, tool)| **tool == "writes") {
+    for (id, tool) in accepted.iter().filter(|(_, tool)| ["writes", "jobs"].contains(tool)) {
         let times = sent.get(&format!("POST {id}")).copied().unwrap_or_default();
         let status = task(&api, id).await["status"].clone();
         assert!(status != "succeeded" || times == 1, "seed {seed}: {tool} {id} was sent {times} times");
+    }
+    // However often it was looked for, in however many processes: what came in the end.
+    for (call, times) in rows_of(&api, "jobs").await {
+        assert_eq!(times, 1, "seed {seed}: {call} is on record {times} times");
     }
     println!("crash: seed {seed}, {most} deaths, {} tasks: {counts:?}: nothing lost", accepted.len());
 }
