@@ -140,8 +140,8 @@ pub struct ToolOutput {
     pub is_masked: bool,
     /// `data` as JSON text, where the kind has it at hand: a record need not write it again.
     pub text: Option<Arc<str>>,
-    /// This is not the answer yet: `data` is nothing.
-    pub later: Option<Later>,
+    /// This is not the answer yet: `data` is nothing. In a box, since few need the room it takes.
+    pub later: Option<Box<Later>>,
 }
 
 impl ToolOutput {
@@ -152,7 +152,7 @@ impl ToolOutput {
 
     /// The answer comes later.
     pub fn later(later: Later) -> Self {
-        Self { later: Some(later), ..Self::masked(Value::Null) }
+        Self { later: Some(Box::new(later)), ..Self::masked(Value::Null) }
     }
 }
 

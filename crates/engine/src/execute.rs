@@ -236,7 +236,7 @@ async fn make(
                 return Ok(Arc::default());
             }
             Ok(ToolOutput { later: Some(later), .. }) => {
-                context = Box::pin(look_again(spec, &context, later, times)).await?;
+                context = Box::pin(look_again(spec, &context, *later, times)).await?;
                 retry = retries(&context);
                 pauses = retry.pauses();
                 continue;

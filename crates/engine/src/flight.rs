@@ -55,7 +55,7 @@ pub(crate) struct Flight<'a> {
     attempts: u32,
     /// Where its caller does not wait for an answer that comes later.
     parks: bool,
-    later: Option<Later>,
+    later: Option<Box<Later>>,
     started: Instant,
     started_at: Timestamp,
     landed: bool,
@@ -109,7 +109,7 @@ impl<'a> Flight<'a> {
     }
 
     /// The answer comes later, and nobody waits for it here.
-    pub(crate) fn comes_later(&mut self, later: Later) {
+    pub(crate) fn comes_later(&mut self, later: Box<Later>) {
         self.later = Some(later);
     }
 
@@ -143,10 +143,10 @@ impl<'a> Flight<'a> {
 
     /// Leaves the call as it is, to go on another time, where its answer comes later. Nothing is on record of it
     /// until it lands.
-    pub(crate) fn park(&mut self) -> Option<Parked> {
-        let later = self.later.take()?;
+    pub(crate) fn park(&mut self) -> Option<Box<Parked>> {
+        let later = *self.later.take()?;
         self.landed = true;
-        Some(Parked { id: self.id, attempts: self.attempts, later })
+        Some(Box::new(Parked { id: self.id, attempts: self.attempts, later }))
     }
 
     pub(crate) fn call_id(&self) -> &CallId {

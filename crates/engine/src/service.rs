@@ -77,7 +77,7 @@ pub struct CallRequest {
 pub enum Leg {
     Landed(ToolExecutionResult),
     /// Its answer comes later.
-    Parked(Parked),
+    Parked(Box<Parked>),
     /// Looking for the answer failed, and it may be looked for again; or nobody knows whether it was taken on, and
     /// somebody may call back. Nothing is on record of it.
     Missed(CallError),

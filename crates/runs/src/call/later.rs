@@ -147,7 +147,7 @@ impl CallProgram {
                     context.reporter().say(progress).await;
                 }
                 let wait = parked.later.after.map_or(wait, poll);
-                look_after(context, Known { parked, misses: 0 }, wait)
+                look_after(context, Known { parked: *parked, misses: 0 }, wait)
             }
         }
     }
