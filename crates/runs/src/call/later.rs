@@ -72,10 +72,16 @@ fn known_of(context: &RunContext) -> Option<Known> {
     newest.or_else(first)
 }
 
-/// The same call as the one that was parked, where one was.
+/// A call whose record is left for a process that could not: that of the parked call, where one was parked; else
+/// one by the name of its run, so that whoever leaves it again leaves the same.
 pub(super) fn resuming(context: &RunContext, mut request: CallRequest) -> CallRequest {
-    let known = known_of(context);
-    request.options.resumed = known.map(|known| Arc::new(Resumed { parked: known.parked, came: None }));
+    let of_run = || {
+        let later = Later { state: Value::Null, after: None, progress: None };
+        let attempts = u32::from(context.known(super::program::CALL).is_some());
+        Parked { id: context.run().id.into(), attempts, later }
+    };
+    let parked = known_of(context).map_or_else(of_run, |known| known.parked);
+    request.options.resumed = Some(Arc::new(Resumed { parked, came: None }));
     request
 }
 
