@@ -162,6 +162,12 @@ impl RunContext {
             let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
             self.keep(|journal| journal.reserve(lease, key.to_owned(), effect, done.clone(), waits.clone()))
                 .await?;
+            self.steps.insert(key.to_owned(), Step::begun(key, effect, StepState::Reserved));
+            for Wait { key, for_what, shown, .. } in waits {
+                let begun = Step::begun(&key, Effect::Read, StepState::Waiting);
+                let step = Step { waits_for: Some(for_what), shown, ..begun };
+                self.steps.entry(key).or_insert(step);
+            }
             self.failpoints.pass("reserved");
         } else {
             self.note().await?;
@@ -271,16 +277,7 @@ impl RunContext {
 
     fn remember(&mut self, key: &str, effect: Effect, output: Value) {
         self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: output.clone() });
-        let step = Step {
-            key: key.to_owned(),
-            effect,
-            state: StepState::Done,
-            waits_for: None,
-            shown: None,
-            output: Some(output),
-            until: None,
-            is_expired: false,
-        };
+        let step = Step { output: Some(output), ..Step::begun(key, effect, StepState::Done) };
         self.steps.insert(key.to_owned(), step);
     }
 

@@ -199,6 +199,15 @@ pub struct Step {
     pub is_expired: bool,
 }
 
+impl Step {
+    /// One of which no more is known than how it stands.
+    pub(crate) fn begun(key: &str, effect: Effect, state: StepState) -> Self {
+        let key = key.to_owned();
+        let (waits_for, shown, output, until) = (None, None, None, None);
+        Self { key, effect, state, waits_for, shown, output, until, is_expired: false }
+    }
+}
+
 /// How a step stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -241,3 +241,25 @@ async fn what_a_limit_keeps_back_goes_on_as_soon_as_it_may() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_write_that_was_told_to_come_later_comes_later_and_is_known() {
+    let (_server, api) = start(&[]).await;
+    let seen = std::sync::atomic::AtomicUsize::new(0);
+    let upstream = Upstream::start(move |_| match seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+        0 => reply(429, &[], "slow down"),
+        _ => json_reply(200, &json!({"written": true})),
+    })
+    .await;
+    let url = format!("http://{}/", upstream.address);
+    make(&api, json!({"name": "writes", "description": "d", "url": url, "method": "POST", "retryCount": 0}))
+        .await;
+    let id = taken(&execute(&api, "writes", json!({"options": {"mode": "async"}})).await);
+    let waits = standing(&api, &id, "waiting").await;
+    assert_eq!(waits["waitingFor"], "retry", "{waits}");
+    let done = standing(&api, &id, "succeeded").await;
+    assert_eq!(done["result"]["data"], json!({"written": true}));
+    let keys: Vec<_> =
+        upstream.seen().iter().map(|seen| seen.header("idempotency-key").map(str::to_owned)).collect();
+    assert!(keys.len() == 2 && keys[0].is_some() && keys[0] == keys[1], "one key: {keys:?}");
+}
