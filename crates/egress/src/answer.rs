@@ -71,10 +71,7 @@ async fn read_all(
     from: &Destination,
     limit: usize,
 ) -> Result<Bytes, CallError> {
-    let is_plain = !headers.contains_key(CONTENT_ENCODING);
-    if is_plain && announced(headers).is_some_and(|length| length > limit as u64) {
-        return Err(failure::too_large(limit));
-    }
+    refuse_announced(headers, limit)?;
     let mut decoder = Decoder::new(headers, limit)?;
     read_into(&mut decoder, &mut body, from).await?;
     decoder.finish()
@@ -97,6 +94,13 @@ async fn read_into(decoder: &mut Decoder, body: &mut Incoming, from: &Destinatio
         }
     }
     Ok(())
+}
+
+/// Refuses a body that says itself that it is too large.
+pub(crate) fn refuse_announced(headers: &HeaderMap, limit: usize) -> Result<(), CallError> {
+    let is_plain = !headers.contains_key(CONTENT_ENCODING);
+    let is_too_large = is_plain && announced(headers).is_some_and(|length| length > limit as u64);
+    if is_too_large { Err(failure::too_large(limit)) } else { Ok(()) }
 }
 
 fn announced(headers: &HeaderMap) -> Option<u64> {

@@ -111,6 +111,12 @@ impl Decoder {
         kept.map_err(|error| failed(&error, self.limit))
     }
 
+    /// What is decoded by now and was not taken before; the limit is over all of it.
+    pub(crate) fn take(&mut self) -> Result<Bytes, CallError> {
+        self.stage.flush().map_err(|error| failed(&error, self.limit))?;
+        Ok(self.stage.so_far())
+    }
+
     /// What was decoded before something went wrong.
     pub(crate) fn so_far(mut self) -> Bytes {
         self.stage.so_far()
@@ -183,9 +189,30 @@ impl Stage {
         }
     }
 
+    /// Passes on what is decoded and only kept back.
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) | Self::Deflate { .. } => Ok(()),
+            Self::Gzip(decoder) => {
+                let Some(member) = &mut decoder.member else { return Ok(()) };
+                member.flush()?;
+                member.get_mut().next.flush()
+            }
+            Self::Inflate(decoder) => decoder.next.next.flush(),
+            Self::Brotli(decoder) => {
+                decoder.flush()?;
+                decoder.get_mut().next.flush()
+            }
+            Self::Zstd(decoder) => {
+                decoder.flush()?;
+                decoder.get_mut().next.flush()
+            }
+        }
+    }
+
     fn so_far(&mut self) -> Bytes {
         match self {
-            Self::Plain(plain) => std::mem::take(plain).finish(),
+            Self::Plain(plain) => plain.take(),
             Self::Gzip(decoder) => {
                 decoder.member.as_mut().map(|member| member.get_mut().next.so_far()).unwrap_or_default()
             }
@@ -283,6 +310,11 @@ impl Plain {
             }
             self.more.extend_from_slice(&chunk);
         }
+    }
+
+    fn take(&mut self) -> Bytes {
+        let left = self.left;
+        std::mem::replace(self, Self { left, ..Self::default() }).finish()
     }
 
     fn finish(self) -> Bytes {

@@ -15,6 +15,7 @@ use crate::answer::Answer;
 use crate::client::{Clients, Http};
 use crate::connect::Guard;
 use crate::destination::Destination;
+use crate::opened::Opened;
 use crate::request::{Limits, Policy, Request, ToolPolicy};
 use crate::resolve::{Resolver, SystemResolver};
 use crate::tls::{BadRoots, Trust};
@@ -97,19 +98,49 @@ impl Egress {
         sent.unwrap_or_else(|_| Err(failure::too_slow(&first)))
     }
 
+    /// Sends a request and follows its redirects, and leaves the body to be read as it comes. The
+    /// limits hold for that too.
+    pub async fn open(
+        &self,
+        policy: Policy<'_>,
+        mut request: Request,
+        limits: Limits,
+    ) -> Result<Opened, CallError> {
+        let reached = match limits.deadline {
+            None => self.reach(policy, &mut request).await,
+            Some(deadline) => {
+                let first = request.to.clone();
+                let reached = timeout_at(deadline, Box::pin(self.reach(policy, &mut request))).await;
+                reached.unwrap_or_else(|_| Err(failure::too_slow(&first)))
+            }
+        };
+        let (response, was_redirected) = reached?;
+        Ok(Opened::new(response, request, was_redirected, limits))
+    }
+
     async fn follow(
         &self,
         policy: Policy<'_>,
         request: &mut Request,
         limit: usize,
     ) -> Result<Answer, CallError> {
+        let (response, was_redirected) = self.reach(policy, request).await?;
+        Answer::read(response, request, was_redirected, limit).await
+    }
+
+    /// Whoever answers in the end, and whether somebody sent us there.
+    async fn reach(
+        &self,
+        policy: Policy<'_>,
+        request: &mut Request,
+    ) -> Result<(Response<Incoming>, bool), CallError> {
         let mut response = self.send_one(policy, request).await?;
         let mut redirects = 0;
         loop {
             let next = redirect::next(response.status(), response.headers(), request);
             // Whoever redirected has taken the request, and may have done something with it.
             let Some(mut next) = next.map_err(CallError::that_may_have_acted)? else {
-                return Answer::read(response, request, redirects > 0, limit).await;
+                return Ok((response, redirects > 0));
             };
             if redirects == redirect::MOST {
                 return Err(redirect::too_many(&request.to));

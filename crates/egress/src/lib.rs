@@ -1,7 +1,8 @@
 //! The only way out of the process: an HTTP client that looks at every address it dials.
 //!
 //! Everything that leaves — http tools, imports, tokens, callbacks, the command
-//! line's own requests — goes through [`Egress::send`] under one of two policies.
+//! line's own requests — goes through [`Egress::send`] or, where the body is read as it
+//! comes, [`Egress::open`], under one of two policies.
 //! Templates, credentials and what an answer means never live here.
 
 mod address;
@@ -13,6 +14,7 @@ mod destination;
 mod egress;
 mod failure;
 mod hosts;
+mod opened;
 mod redirect;
 mod request;
 mod resolve;
@@ -25,6 +27,7 @@ pub use answer::Answer;
 pub use destination::Destination;
 pub use egress::{Builder, Egress};
 pub use hosts::{BadHost, Hosts};
+pub use opened::Opened;
 pub use request::{Limits, Policy, Request, ToolPolicy};
 pub use resolve::{Resolver, SystemResolver};
 pub use tls::BadRoots;

@@ -5,6 +5,7 @@ mod addresses;
 mod authority;
 mod bodies;
 mod hosts;
+mod opened;
 mod pools;
 mod rebinding;
 mod redirect_refusals;
