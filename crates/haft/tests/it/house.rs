@@ -45,6 +45,7 @@ fn every_message_is_there_in_both_languages_and_its_id_is_its_own() {
     templates.extend(haft_egress::all_templates());
     templates.extend(haft_http::all_templates());
     templates.extend(haft_web::all_templates());
+    templates.extend(haft_llm::all_templates());
     templates.extend(haft_runs::all_templates());
     templates.extend(haft_store::all_templates());
     templates.extend(haft_builtins::all_templates());
@@ -65,6 +66,7 @@ fn arrows_between_crates_point_one_way() {
         "haft-web",
         "haft-builtins",
         "haft-calc",
+        "haft-llm",
         "haft-runs",
         "haft-store",
         "haft-console",

@@ -1,0 +1,148 @@
+//! Deltas folded into a whole answer, with whatever providers leave out put right.
+
+use serde::{Deserialize, Serialize};
+
+use crate::delta::{Delta, EndReason, Usage};
+use crate::fenced;
+use crate::request::{Call, ModelRequest, Reasoning, ToolChoice, Turn};
+
+/// A model's whole answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelAnswer {
+    pub text: String,
+    pub reasoning: Option<Reasoning>,
+    pub calls: Vec<Call>,
+    /// Nothing where the provider did not say.
+    pub usage: Option<Usage>,
+    pub end: EndReason,
+}
+
+impl ModelAnswer {
+    /// The answer as a turn of the conversation.
+    pub fn into_turn(self) -> Turn {
+        Turn::Assistant { text: self.text, reasoning: self.reasoning, calls: self.calls }
+    }
+}
+
+/// An answer that is still coming.
+#[derive(Debug, Clone)]
+pub struct Gathered {
+    /// How many answers came before: no id that is made up may come twice in a conversation.
+    answers_before: usize,
+    offered: Vec<String>,
+    text: String,
+    reasoning: Option<Reasoning>,
+    calls: Vec<Call>,
+    usage: Option<Usage>,
+    end: Option<EndReason>,
+}
+
+/// How ids begin that a provider did not give. It is not told them, either.
+const MADE_UP: &str = "haft_";
+
+/// Whether an id was made up here.
+pub(crate) fn is_made_up(id: &str) -> bool {
+    id.starts_with(MADE_UP)
+}
+
+impl Gathered {
+    /// The answer to a request, of which nothing has come yet.
+    pub fn of(request: &ModelRequest) -> Self {
+        let offered = match request.tool_choice {
+            ToolChoice::None => Vec::new(),
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_) => {
+                request.tools.iter().map(|tool| tool.name.clone()).collect()
+            }
+        };
+        Self {
+            answers_before: request.answers_before(),
+            offered,
+            text: String::new(),
+            reasoning: None,
+            calls: Vec::new(),
+            usage: None,
+            end: None,
+        }
+    }
+
+    /// What has come of the text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn add(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text(text) => self.text.push_str(text),
+            Delta::Reasoning(text) => self.reasoning.get_or_insert_default().text.push_str(text),
+            Delta::ReasoningSignature(signature) => {
+                let reasoning = self.reasoning.get_or_insert_default();
+                reasoning.signature.get_or_insert_default().push_str(signature);
+            }
+            Delta::Call { index, id, name, signature } => self.add_call(*index, id, name, signature),
+            Delta::Arguments { index, fragment } => {
+                if let Some(call) = self.call(*index) {
+                    call.arguments.push_str(fragment);
+                }
+            }
+            Delta::Usage(usage) => self.usage = Some(*usage),
+            Delta::End(reason) => self.end = Some(*reason),
+        }
+    }
+
+    fn add_call(
+        &mut self,
+        index: usize,
+        id: &Option<String>,
+        name: &Option<String>,
+        signature: &Option<String>,
+    ) {
+        let known = self.call(index).map(|call| call.name.clone()).unwrap_or_default();
+        let is_complete = self.offered.contains(&known);
+        let Some(call) = self.call(index) else { return };
+        if let Some(id) = id.as_ref().filter(|id| !id.is_empty() && call.id.is_empty()) {
+            call.id.clone_from(id);
+        }
+        if let Some(signature) = signature {
+            call.signature = Some(signature.clone());
+        }
+        // A name may come again with every piece, or in pieces itself.
+        if let Some(name) = name.as_ref().filter(|name| !is_complete && **name != call.name) {
+            call.name.push_str(name);
+        }
+    }
+
+    /// The call of this number. One that is far beyond all others is nobody's.
+    fn call(&mut self, index: usize) -> Option<&mut Call> {
+        if index == self.calls.len() {
+            self.calls.push(Call::default());
+        }
+        self.calls.get_mut(index)
+    }
+
+    /// The answer, when nothing more comes.
+    pub fn finish(mut self) -> ModelAnswer {
+        let offered: Vec<&str> = self.offered.iter().map(String::as_str).collect();
+        let is_written = self.calls.is_empty() && !offered.is_empty();
+        if let Some(written) = is_written.then(|| fenced::calls(&self.text, &offered)).flatten() {
+            self.text = written.text;
+            self.calls = written.calls;
+        }
+        self.calls.retain(|call| !(call.name.is_empty() && call.arguments.is_empty()));
+        for (number, call) in self.calls.iter_mut().enumerate() {
+            if call.id.is_empty() {
+                call.id = format!("{MADE_UP}{}_{number}", self.answers_before);
+            }
+            if call.arguments.trim().is_empty() {
+                call.arguments = "{}".to_owned();
+            }
+        }
+        // Some say that they stopped and mean that they called, or the other way round.
+        let end = match (self.end.unwrap_or(EndReason::Other), self.calls.is_empty()) {
+            (EndReason::Stop | EndReason::Other, false) => EndReason::ToolCalls,
+            (EndReason::ToolCalls, true) => EndReason::Stop,
+            (end, _) => end,
+        };
+        let (text, reasoning, calls, usage) = (self.text, self.reasoning, self.calls, self.usage);
+        ModelAnswer { text, reasoning, calls, usage, end }
+    }
+}

@@ -1,0 +1,124 @@
+//! The events of a message, or the whole of one where a server does not stream.
+
+use serde_json::Value;
+
+use crate::delta::{Delta, EndReason, Usage};
+use crate::dialect::Reader;
+
+/// A message, as far as it came.
+#[derive(Default)]
+pub(crate) struct Message {
+    /// The numbers of the blocks that are calls, among all blocks.
+    calls: Vec<u64>,
+    usage: Usage,
+    end: Option<EndReason>,
+    is_complete: bool,
+}
+
+impl Reader for Message {
+    fn read(&mut self, event: &Value, deltas: &mut Vec<Delta>) {
+        let part = |name: &str| event.get(name).unwrap_or(&Value::Null);
+        let block = part("index").as_u64().unwrap_or_default();
+        match part("type").as_str().unwrap_or_default() {
+            "message_start" => self.count(part("message").get("usage"), deltas),
+            "content_block_start" => self.begin(block, part("content_block"), deltas),
+            "content_block_delta" => self.go_on(block, part("delta"), deltas),
+            "message_delta" => {
+                self.stop(part("delta"));
+                self.count(event.get("usage"), deltas);
+            }
+            "message_stop" => self.is_complete = true,
+            "message" => {
+                let blocks = part("content").as_array().into_iter().flatten();
+                for (number, block) in blocks.enumerate() {
+                    self.begin(number as u64, block, deltas);
+                }
+                self.count(event.get("usage"), deltas);
+                self.stop(event);
+                self.is_complete = true;
+            }
+            // Pings, ends of blocks, and whatever there will be one day.
+            _ => {}
+        }
+    }
+
+    fn end(&self) -> Option<EndReason> {
+        self.end
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+}
+
+impl Message {
+    fn begin(&mut self, number: u64, block: &Value, deltas: &mut Vec<Delta>) {
+        let text = |name: &str| block.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        match text("type") {
+            Some("text") => deltas.extend(text("text").map(|text| Delta::Text(text.to_owned()))),
+            Some("thinking") => {
+                deltas.extend(text("thinking").map(|text| Delta::Reasoning(text.to_owned())));
+                deltas.extend(text("signature").map(|text| Delta::ReasoningSignature(text.to_owned())));
+            }
+            Some("tool_use") => {
+                let index = self.calls.len();
+                self.calls.push(number);
+                let [id, name] = ["id", "name"].map(|name| text(name).map(str::to_owned));
+                deltas.push(Delta::Call { index, id, name, signature: None });
+                // Empty when the input comes in pieces, and whole when it does not.
+                let input = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
+                if let Some(fragment) = input.and_then(|input| serde_json::to_string(input).ok()) {
+                    deltas.push(Delta::Arguments { index, fragment });
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn go_on(&mut self, number: u64, delta: &Value, deltas: &mut Vec<Delta>) {
+        let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let more = match delta.get("type").and_then(Value::as_str) {
+            Some("text_delta") => Delta::Text(text("text")),
+            Some("thinking_delta") => Delta::Reasoning(text("thinking")),
+            Some("signature_delta") => Delta::ReasoningSignature(text("signature")),
+            Some("input_json_delta") => {
+                let Some(index) = self.calls.iter().position(|call| *call == number) else { return };
+                Delta::Arguments { index, fragment: text("partial_json") }
+            }
+            Some(_) | None => return,
+        };
+        let is_empty = match &more {
+            Delta::Text(text) | Delta::Reasoning(text) | Delta::ReasoningSignature(text) => text.is_empty(),
+            Delta::Arguments { fragment, .. } => fragment.is_empty(),
+            Delta::Call { .. } | Delta::Usage(_) | Delta::End(_) => false,
+        };
+        if !is_empty {
+            deltas.push(more);
+        }
+    }
+
+    fn stop(&mut self, holder: &Value) {
+        let Some(reason) = holder.get("stop_reason").and_then(Value::as_str) else { return };
+        self.end = Some(match reason {
+            "end_turn" | "stop_sequence" => EndReason::Stop,
+            "tool_use" => EndReason::ToolCalls,
+            "max_tokens" | "model_context_window_exceeded" => EndReason::Length,
+            "refusal" => EndReason::Filtered,
+            _ => EndReason::Other,
+        });
+    }
+
+    /// Counts are of all so far; what is missing is as it was said before.
+    fn count(&mut self, usage: Option<&Value>, deltas: &mut Vec<Delta>) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        let number = |name: &str| usage.get(name).and_then(Value::as_u64);
+        let cached = number("cache_read_input_tokens");
+        if let Some(fresh) = number("input_tokens") {
+            let written = number("cache_creation_input_tokens").unwrap_or_default();
+            self.usage.input = fresh + written + cached.unwrap_or_default();
+            self.usage.cached = cached;
+        }
+        self.usage.output = number("output_tokens").unwrap_or(self.usage.output);
+        deltas.push(Delta::Usage(self.usage));
+    }
+}

@@ -1,0 +1,62 @@
+//! A model's answer while it comes: one sequence of deltas, whoever the provider is.
+
+use std::pin::Pin;
+
+use futures_util::Stream;
+use haft_core::CallError;
+use serde::{Deserialize, Serialize};
+
+/// An answer as it comes. The last delta is an `End`, or there is an error and nothing after it. Whoever
+/// reads on until there is nothing lets the connection serve again.
+pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, CallError>> + Send>>;
+
+/// One more piece of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta {
+    Text(String),
+    Reasoning(String),
+    /// By which the provider knows the reasoning again.
+    ReasoningSignature(String),
+    /// Something became known of a call. Calls count from 0, without gaps, in the order in which they came.
+    Call {
+        index: usize,
+        id: Option<String>,
+        name: Option<String>,
+        signature: Option<String>,
+    },
+    /// More of a call's arguments, which are JSON once they are whole.
+    Arguments {
+        index: usize,
+        fragment: String,
+    },
+    /// All that was used so far; a later one replaces it.
+    Usage(Usage),
+    End(EndReason),
+}
+
+/// What an answer cost, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// All of the input, with what was cached.
+    pub input: u64,
+    /// All of the output, with the reasoning.
+    pub output: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    Stop,
+    ToolCalls,
+    /// At the most tokens it may write.
+    Length,
+    /// The provider did not like what it read or would have written.
+    Filtered,
+    Other,
+}

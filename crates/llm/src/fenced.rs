@@ -1,0 +1,168 @@
+//! Calls that small models write into their text, because nobody taught them the proper way.
+
+use serde_json::{Deserializer, Value};
+
+use crate::request::Call;
+
+/// A text without its calls, and the calls.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<Call>,
+}
+
+const FENCE: &str = "```";
+const OPEN: &str = "<tool_call>";
+const CLOSE: &str = "</tool_call>";
+
+/// The calls of tools that were offered, when the text ends with them. Whoever goes on to talk was only
+/// showing how a call would look.
+pub(crate) fn calls(text: &str, offered: &[&str]) -> Option<Written> {
+    if let Some(calls) = read(text, offered) {
+        return Some(Written { text: String::new(), calls });
+    }
+    let (mut kept, mut calls, mut rest) = (String::new(), Vec::new(), text);
+    let mut is_last = false;
+    while let Some(block) = Block::first(rest) {
+        kept.push_str(block.before);
+        match read(block.inside, offered) {
+            Some(found) => {
+                calls.extend(found);
+                is_last = true;
+            }
+            None => {
+                kept.push_str(block.whole);
+                is_last = false;
+            }
+        }
+        rest = block.after;
+    }
+    let has_ended = is_last && rest.trim().is_empty();
+    (has_ended && !calls.is_empty()).then(|| Written { text: kept.trim().to_owned(), calls })
+}
+
+/// A part of a text that is marked off.
+struct Block<'a> {
+    before: &'a str,
+    inside: &'a str,
+    whole: &'a str,
+    after: &'a str,
+}
+
+impl<'a> Block<'a> {
+    fn first(text: &'a str) -> Option<Self> {
+        let begin = [text.find(FENCE), text.find(OPEN)].into_iter().flatten().min()?;
+        let (before, from) = text.split_at(begin);
+        let (opening, closing) = if from.starts_with(FENCE) { (FENCE, FENCE) } else { (OPEN, CLOSE) };
+        let inner = from.strip_prefix(opening)?;
+        // What is never closed goes on to the end.
+        let (inside, after) = inner.split_once(closing).unwrap_or((inner, ""));
+        let whole = from.strip_suffix(after).unwrap_or(from);
+        // A fence may name its language.
+        let inside = inside.trim_start_matches(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+        Some(Self { before, inside, whole, after })
+    }
+}
+
+/// A text that is nothing but calls: one, several, or a list.
+fn read(text: &str, offered: &[&str]) -> Option<Vec<Call>> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let mut calls = Vec::new();
+    for document in Deserializer::from_str(text).into_iter::<Value>() {
+        match document.ok()? {
+            Value::Array(documents) => {
+                for document in &documents {
+                    calls.push(call(document, offered)?);
+                }
+            }
+            document => calls.push(call(&document, offered)?),
+        }
+    }
+    (!calls.is_empty()).then_some(calls)
+}
+
+fn call(document: &Value, offered: &[&str]) -> Option<Call> {
+    let holder = document.get("function").filter(|function| function.is_object()).unwrap_or(document);
+    let names = ["name", "tool", "tool_name", "function"];
+    let name = names.into_iter().find_map(|name| holder.get(name)?.as_str())?;
+    let arguments =
+        ["arguments", "parameters", "args", "input"].into_iter().find_map(|name| holder.get(name))?;
+    let arguments = match arguments {
+        Value::Object(_) => arguments.to_string(),
+        Value::String(written) => written.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
+    };
+    offered.contains(&name).then(|| Call { name: name.to_owned(), arguments, ..Call::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFERED: [&str; 2] = ["weather", "time"];
+
+    /// The text that is left, and the calls.
+    fn understood(text: &str) -> Option<(String, Vec<(String, String)>)> {
+        let written = calls(text, &OFFERED)?;
+        Some((written.text, written.calls.into_iter().map(|call| (call.name, call.arguments)).collect()))
+    }
+
+    #[test]
+    fn calls_are_understood_in_the_ways_in_which_models_write_them() {
+        let one = r#"{"name": "weather", "arguments": {"city": "Paris"}}"#;
+        for text in [
+            one.to_owned(),
+            format!("```json\n{one}\n```"),
+            format!("```json {one} ```"),
+            format!("```\n{one}\n```\n"),
+            format!("```tool_call\n{one}\n```"),
+            format!("```json\n{one}"),
+            format!("<tool_call>\n{one}\n</tool_call>"),
+            format!("<tool_call>{one}"),
+            format!("[{one}]"),
+            format!("```json\n[{one}]\n```"),
+            one.replace("arguments", "parameters"),
+            one.replace("\"name\"", "\"tool\""),
+            format!(r#"{{"type": "function", "function": {one}}}"#),
+            r#"{"name": "weather", "arguments": "{\"city\":\"Paris\"}"}"#.to_owned(),
+        ] {
+            let expected = (String::new(), vec![("weather".to_owned(), r#"{"city":"Paris"}"#.to_owned())]);
+            assert_eq!(understood(&text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_before_stay_and_several_calls_keep_their_order() {
+        let text = "I will look.\n```sh\nls\n```\n<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>\n\
+                    <tool_call>{\"name\": \"time\", \"arguments\": {}}\n{\"name\": \"time\", \"arguments\": {\"a\": 1}}</tool_call>";
+        let (left, calls) = understood(text).expect("calls");
+        assert_eq!(left, "I will look.\n```sh\nls\n```");
+        let calls: Vec<(&str, &str)> =
+            calls.iter().map(|(name, given)| (name.as_str(), given.as_str())).collect();
+        assert_eq!(calls, [("weather", "{}"), ("time", "{}"), ("time", r#"{"a":1}"#)]);
+    }
+
+    #[test]
+    fn what_is_no_call_stays_text() {
+        for text in [
+            "",
+            "Paris is warm.",
+            "{}",
+            "[]",
+            "```json\n{\"city\": \"Paris\"}\n```",
+            r#"{"name": "delete_all", "arguments": {}}"#,
+            r#"{"name": "weather"}"#,
+            r#"{"name": "weather", "arguments": [1]}"#,
+            r#"[{"name": "weather", "arguments": {}}, 7]"#,
+            r#"{"name": "weather", "arguments": {"city": "#,
+            "Write ```json\n{\"name\": \"weather\", \"arguments\": {}}\n``` to ask.",
+            "```json\n{\"name\": \"weather\", \"arguments\": {}}\n```\n```sh\nls\n```",
+            "``````````",
+            "<tool_call>",
+        ] {
+            assert_eq!(understood(text), None, "{text}");
+        }
+    }
+}

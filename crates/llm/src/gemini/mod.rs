@@ -1,0 +1,7 @@
+//! Gemini's generated content.
+
+mod request;
+mod stream;
+
+pub(crate) use request::body;
+pub(crate) use stream::Candidates;

@@ -1,0 +1,110 @@
+//! A request in the form of Gemini's `streamGenerateContent`.
+
+use serde_json::{Map, Value, json};
+
+use crate::answer::is_made_up;
+use crate::dialect::Body;
+use crate::request::{Call, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolResult, Turn};
+use crate::schema::{Form, Offer};
+
+/// What stands for the signature of a call that the model did not make itself: of another model, or ours.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Models that ask for no signature, and need not know what stands for one.
+const UNSIGNED: [&str; 3] = ["gemini-1", "gemini-2", "gemma"];
+
+pub(crate) fn body(request: &ModelRequest) -> Body {
+    let mut fields = Map::new();
+    let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    if let Some(system) = request.system.as_ref().filter(|system| !system.is_empty()) {
+        set("systemInstruction", json!({"parts": [{"text": system}]}));
+    }
+    set("contents", contents(request));
+    let Offer { tools, left_out } = Offer::of(&request.tools, Form::Subset);
+    if !tools.is_empty() {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+        set("toolConfig", json!({"functionCallingConfig": choice(&request.tool_choice, &names)}));
+        let written = tools.into_iter().map(|tool| {
+            let mut function = json!({"name": tool.name, "description": tool.description});
+            // An object without properties is refused; a function without parameters is not.
+            if tool.schema.get("properties").is_some() {
+                function["parameters"] = tool.schema;
+            }
+            function
+        });
+        set("tools", json!([{"functionDeclarations": written.collect::<Value>()}]));
+    }
+    let mut generation = Map::new();
+    if let Some(temperature) = request.temperature {
+        generation.insert("temperature".to_owned(), temperature.into());
+    }
+    if let Some(most) = request.max_tokens {
+        generation.insert("maxOutputTokens".to_owned(), most.into());
+    }
+    if !generation.is_empty() {
+        set("generationConfig", generation.into());
+    }
+    Body { json: Value::Object(fields), left_out }
+}
+
+fn choice(choice: &ToolChoice, offered: &[&str]) -> Value {
+    match choice {
+        ToolChoice::None => json!({"mode": "NONE"}),
+        ToolChoice::Required => json!({"mode": "ANY"}),
+        ToolChoice::Tool(name) if offered.contains(&name.as_str()) => {
+            json!({"mode": "ANY", "allowedFunctionNames": [name]})
+        }
+        ToolChoice::Auto | ToolChoice::Tool(_) => json!({"mode": "AUTO"}),
+    }
+}
+
+fn contents(request: &ModelRequest) -> Value {
+    let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
+    let is_signed = !UNSIGNED.iter().any(|unsigned| model.starts_with(unsigned));
+    let contents = request.turns.iter().map(|turn| match turn {
+        Turn::User { parts } => ("user", parts.iter().map(part).collect()),
+        Turn::Assistant { text, calls, .. } => ("model", assistant(text, calls, is_signed)),
+        Turn::ToolResults { results } => ("user", results.iter().map(result).collect::<Vec<_>>()),
+    });
+    let spoken = contents.filter(|(_, parts)| !parts.is_empty());
+    spoken.map(|(role, parts)| json!({"role": role, "parts": parts})).collect()
+}
+
+fn part(part: &Part) -> Value {
+    match part {
+        Part::Text { text } => json!({"text": text}),
+        Part::Image(Image { media_type, source }) => match source {
+            ImageSource::Data(data) => json!({"inlineData": {"mimeType": media_type, "data": data}}),
+            ImageSource::Url(url) => json!({"fileData": {"mimeType": media_type, "fileUri": url}}),
+        },
+    }
+}
+
+fn assistant(text: &str, calls: &[Call], is_signed: bool) -> Vec<Value> {
+    let said = (!text.is_empty()).then(|| json!({"text": text}));
+    let calls = calls.iter().enumerate().map(|(number, call)| {
+        let mut function = json!({"name": call.name, "args": call.arguments_object()});
+        if !is_made_up(&call.id) {
+            function["id"] = call.id.as_str().into();
+        }
+        let mut part = json!({"functionCall": function});
+        // Of calls that are made together, the first has the signature.
+        let stand_in = (is_signed && number == 0).then_some(NO_SIGNATURE);
+        if let Some(signature) = call.signature.as_deref().or(stand_in) {
+            part["thoughtSignature"] = signature.into();
+        }
+        part
+    });
+    said.into_iter().chain(calls).collect()
+}
+
+fn result(result: &ToolResult) -> Value {
+    let content =
+        serde_json::from_str(&result.content).unwrap_or_else(|_| Value::from(result.content.as_str()));
+    let response = if result.is_error { json!({"error": content}) } else { json!({"output": content}) };
+    let mut function = json!({"name": result.name, "response": response});
+    if !is_made_up(&result.call_id) {
+        function["id"] = result.call_id.as_str().into();
+    }
+    json!({"functionResponse": function})
+}

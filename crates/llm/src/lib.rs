@@ -1,0 +1,38 @@
+//! Models on the wire: one request in each provider's own form, and its streamed answer in one.
+//!
+//! A [`Model`] is asked once and answers with [`Delta`]s, which [`Gathered`] folds
+//! into a [`ModelAnswer`]. Loops, retries, budgets and where keys come from belong
+//! to whoever asks; connections belong to the egress guard.
+
+mod answer;
+mod anthropic;
+mod delta;
+mod dialect;
+mod failure;
+mod fenced;
+mod framing;
+mod gemini;
+mod model;
+mod ollama;
+mod openai;
+mod reading;
+mod request;
+mod schema;
+mod scripted;
+mod sse;
+mod wire;
+
+pub use answer::{Gathered, ModelAnswer};
+pub use delta::{Delta, DeltaStream, EndReason, Usage};
+pub use dialect::Dialect;
+pub use model::{Asked, LeftOut, Model};
+pub use request::{
+    Call, Image, ImageSource, ModelRequest, Part, Reasoning, ToolChoice, ToolDefinition, ToolResult, Turn,
+};
+pub use scripted::Scripted;
+pub use wire::{Reach, Wire};
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static haft_core::Template> {
+    [failure::TEMPLATES, schema::TEMPLATES, scripted::TEMPLATES].into_iter().flatten().copied().collect()
+}

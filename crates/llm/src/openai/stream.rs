@@ -1,0 +1,126 @@
+//! The chunks of a chat completion, or the whole of one where a server does not stream.
+
+use serde_json::Value;
+
+use crate::delta::{Delta, EndReason, Usage};
+use crate::dialect::Reader;
+
+/// Chunks, as far as they came.
+#[derive(Default)]
+pub(crate) struct Chunks {
+    calls: Vec<Place>,
+    end: Option<EndReason>,
+}
+
+/// How a server speaks of one call.
+struct Place {
+    index: Option<u64>,
+    id: Option<String>,
+    is_named: bool,
+}
+
+impl Reader for Chunks {
+    fn read(&mut self, chunk: &Value, deltas: &mut Vec<Delta>) {
+        if let Some(choice) = chunk.get("choices").and_then(|choices| choices.get(0)) {
+            // What is not streamed has a message in place of its pieces.
+            for part in ["delta", "message"].into_iter().filter_map(|name| choice.get(name)) {
+                self.read_part(part, deltas);
+            }
+            if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
+                self.end = Some(end(reason));
+            }
+        }
+        // Some count with every chunk, some in the last choice, most behind it.
+        if let Some(usage) = chunk.get("usage").and_then(usage) {
+            deltas.push(Delta::Usage(usage));
+        }
+    }
+
+    fn end(&self) -> Option<EndReason> {
+        self.end
+    }
+}
+
+impl Chunks {
+    fn read_part(&mut self, part: &Value, deltas: &mut Vec<Delta>) {
+        let text = |name: &str| part.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
+            deltas.push(Delta::Reasoning(thought.to_owned()));
+        }
+        // Some models say in a field of its own that they will not answer.
+        for said in [text("content"), text("refusal")].into_iter().flatten() {
+            deltas.push(Delta::Text(said.to_owned()));
+        }
+        let calls = part.get("tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            self.read_call(call, deltas);
+        }
+    }
+
+    fn read_call(&mut self, call: &Value, deltas: &mut Vec<Delta>) {
+        let text = |holder: &Value, name: &str| -> Option<String> {
+            holder.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let function = call.get("function").unwrap_or(&Value::Null);
+        let (id, name) = (text(call, "id"), text(function, "name"));
+        let (index, is_new) =
+            self.place(call.get("index").and_then(Value::as_u64), id.as_deref(), name.is_some());
+        if is_new || id.is_some() || name.is_some() {
+            deltas.push(Delta::Call { index, id, name, signature: None });
+        }
+        let fragment = match function.get("arguments") {
+            Some(Value::String(fragment)) => fragment.clone(),
+            // Some send the whole object where everybody else sends its text.
+            Some(whole @ Value::Object(_)) => whole.to_string(),
+            Some(_) | None => return,
+        };
+        if !fragment.is_empty() {
+            deltas.push(Delta::Arguments { index, fragment });
+        }
+    }
+
+    /// The number of the call that a piece belongs to, and whether it is the first of it. Indices may be
+    /// missing, begin anywhere, or be 0 for all; ids may be missing, or other ones with every piece.
+    fn place(&mut self, index: Option<u64>, id: Option<&str>, is_named: bool) -> (usize, bool) {
+        let found = self.calls.iter().rposition(|place| {
+            let is_other_id = id.is_some_and(|id| place.id.as_deref().is_some_and(|known| known != id));
+            let begins_another =
+                is_named && place.is_named && (is_other_id || (index.is_none() && id.is_none()));
+            let is_same = match (index, id) {
+                (Some(_), _) => place.index == index,
+                (None, Some(_)) => !is_other_id,
+                (None, None) => true,
+            };
+            is_same && !begins_another
+        });
+        if let Some(number) = found
+            && let Some(place) = self.calls.get_mut(number)
+        {
+            place.is_named |= is_named;
+            place.id = place.id.take().or_else(|| id.map(str::to_owned));
+            return (number, false);
+        }
+        self.calls.push(Place { index, id: id.map(str::to_owned), is_named });
+        (self.calls.len() - 1, true)
+    }
+}
+
+fn end(reason: &str) -> EndReason {
+    match reason {
+        "stop" => EndReason::Stop,
+        "tool_calls" | "function_call" => EndReason::ToolCalls,
+        "length" => EndReason::Length,
+        "content_filter" => EndReason::Filtered,
+        _ => EndReason::Other,
+    }
+}
+
+fn usage(usage: &Value) -> Option<Usage> {
+    let detail = |of: &str, name: &str| usage.get(of)?.get(name)?.as_u64();
+    Some(Usage {
+        input: usage.get("prompt_tokens")?.as_u64()?,
+        output: usage.get("completion_tokens").and_then(Value::as_u64).unwrap_or_default(),
+        cached: detail("prompt_tokens_details", "cached_tokens"),
+        reasoning: detail("completion_tokens_details", "reasoning_tokens"),
+    })
+}

@@ -1,0 +1,123 @@
+//! An answer while it is read: bytes in, deltas out, and how the two may part.
+
+use std::collections::VecDeque;
+
+use haft_core::CallError;
+use serde_json::Value;
+
+use crate::delta::{Delta, EndReason};
+use crate::dialect::{Dialect, Reader};
+use crate::failure::Asking;
+use crate::framing::{Framing, Misframed};
+use crate::sse::Event;
+
+/// What ends a stream of OpenAI's.
+const DONE: &str = "[DONE]";
+
+pub(crate) struct Reading {
+    framing: Framing,
+    reader: Box<dyn Reader>,
+    asking: Asking,
+    /// What was read and not given yet; an error only at the end.
+    ready: VecDeque<Result<Delta, CallError>>,
+    is_over: bool,
+}
+
+impl Reading {
+    pub(crate) fn new(dialect: Dialect, asking: Asking) -> Self {
+        let (framing, reader) = (Framing::new(dialect.is_lines()), dialect.reader());
+        Self { framing, reader, asking, ready: VecDeque::new(), is_over: false }
+    }
+
+    /// What was read and not given yet.
+    pub(crate) fn next(&mut self) -> Option<Result<Delta, CallError>> {
+        self.ready.pop_front()
+    }
+
+    /// Nothing more is to be read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Ends with an error, after all that came before it.
+    pub(crate) fn fail(&mut self, error: CallError) {
+        self.is_over = true;
+        self.ready.push_back(Err(error));
+    }
+
+    /// Takes more of the body.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(), CallError> {
+        let mut events = Vec::new();
+        let fed = self.framing.feed(bytes, &mut events);
+        for event in events {
+            if self.read(&event)? {
+                self.end();
+                return Ok(());
+            }
+        }
+        fed.map_err(|misframed| match misframed {
+            Misframed::TooLong => self.asking.too_long(),
+            Misframed::Page => self.asking.not_understood(),
+        })
+    }
+
+    /// The body has ended, and with it the answer, or not.
+    pub(crate) fn finish(&mut self) -> Result<(), CallError> {
+        let is_document = matches!(self.framing, Framing::Whole(_));
+        let rest = std::mem::replace(&mut self.framing, Framing::new(false)).finish();
+        if let Some(event) = rest {
+            // The last event may be half a one.
+            let is_whole = event.data.trim() == DONE || serde_json::from_str::<Value>(&event.data).is_ok();
+            if !is_whole {
+                return self.break_off(self.asking.cut());
+            }
+            let before = self.ready.len();
+            if self.read(&event)? {
+                self.end();
+                return Ok(());
+            }
+            // A whole document, and nothing in it that a model would say.
+            if is_document && self.reader.end().is_none() && self.ready.len() == before {
+                return Err(self.asking.not_understood());
+            }
+        }
+        self.break_off(self.asking.cut())
+    }
+
+    /// Nothing more comes. That is an error, unless the model had said that it is done: then only what it
+    /// cost may be missing.
+    pub(crate) fn break_off(&mut self, error: CallError) -> Result<(), CallError> {
+        if self.reader.end().is_none() {
+            return Err(error);
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// Reads an event; true when it was the last.
+    fn read(&mut self, event: &Event) -> Result<bool, CallError> {
+        let data = event.data.trim();
+        if data == DONE {
+            return Ok(true);
+        }
+        if data.is_empty() {
+            return Ok(false);
+        }
+        let document: Value = serde_json::from_str(data).map_err(|_| self.asking.not_understood())?;
+        if let Some(error) = self.asking.event(&event.name, &document) {
+            return Err(error);
+        }
+        let mut deltas = Vec::new();
+        self.reader.read(&document, &mut deltas);
+        self.ready.extend(deltas.into_iter().map(Ok));
+        Ok(self.reader.is_complete())
+    }
+
+    fn end(&mut self) {
+        self.is_over = true;
+        self.ready.push_back(Ok(Delta::End(self.reader.end().unwrap_or(EndReason::Other))));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! What a model is asked, in no provider's form.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One question to a model: the whole conversation so far, and what the model may call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelRequest {
+    pub model: String,
+    #[serde(default)]
+    pub system: Option<String>,
+    pub turns: Vec<Turn>,
+    #[serde(default)]
+    pub tools: Vec<ToolDefinition>,
+    #[serde(default)]
+    pub tool_choice: ToolChoice,
+    /// Whether one answer may hold several calls. Not every provider can be told.
+    pub parallel_tool_calls: bool,
+    #[serde(default)]
+    pub temperature: Option<f64>,
+    #[serde(default)]
+    pub max_tokens: Option<u32>,
+    /// The window to run the model with, where that is ours to say: Ollama cuts a longer conversation silently.
+    #[serde(default)]
+    pub context_tokens: Option<u32>,
+}
+
+impl ModelRequest {
+    /// A conversation with nothing else said.
+    pub fn new(model: impl Into<String>, turns: Vec<Turn>) -> Self {
+        Self {
+            model: model.into(),
+            system: None,
+            turns,
+            tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+            parallel_tool_calls: true,
+            temperature: None,
+            max_tokens: None,
+            context_tokens: None,
+        }
+    }
+
+    /// How often the model has answered before.
+    pub fn answers_before(&self) -> usize {
+        self.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { .. })).count()
+    }
+}
+
+/// What one side said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "camelCase")]
+pub enum Turn {
+    User {
+        parts: Vec<Part>,
+    },
+    Assistant {
+        text: String,
+        #[serde(default)]
+        reasoning: Option<Reasoning>,
+        #[serde(default)]
+        calls: Vec<Call>,
+    },
+    /// The answers to the calls of the turn before, in their order.
+    ToolResults {
+        results: Vec<ToolResult>,
+    },
+}
+
+impl Turn {
+    /// Words of the user.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { parts: vec![Part::Text { text: text.into() }] }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Part {
+    Text { text: String },
+    Image(Image),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    pub media_type: String,
+    #[serde(flatten)]
+    pub source: ImageSource,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ImageSource {
+    /// In base64.
+    Data(String),
+    /// Where the provider can fetch it.
+    Url(String),
+}
+
+/// What a model thought before it spoke.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reasoning {
+    pub text: String,
+    /// By which Anthropic knows its own thoughts again; it refuses thoughts without.
+    #[serde(default)]
+    pub signature: Option<String>,
+}
+
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema of any kind; each dialect gets what it can read.
+    pub parameters: Value,
+}
+
+/// Whether tools are called. Taking them away altogether is worse than `None`: some providers refuse
+/// a conversation that has calls in it and no tools beside it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolChoice {
+    /// As the model likes.
+    #[default]
+    Auto,
+    None,
+    /// At least one.
+    Required,
+    Tool(String),
+}
+
+/// A call that a model made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    /// As the model wrote them, which need not be JSON.
+    pub arguments: String,
+    /// By which Gemini knows its own call again.
+    #[serde(default)]
+    pub signature: Option<String>,
+}
+
+impl Call {
+    /// The arguments as an object, which providers insist on: they read the conversation again with every
+    /// turn, and would refuse all of it for one broken call.
+    pub(crate) fn arguments_object(&self) -> Map<String, Value> {
+        let written = self.arguments.trim();
+        if written.is_empty() {
+            return Map::new();
+        }
+        match serde_json::from_str(written) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(_) | Err(_) => {
+                Map::from_iter([("unreadable".to_owned(), Value::from(self.arguments.as_str()))])
+            }
+        }
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    pub call_id: String,
+    pub name: String,
+    /// Text, or JSON as text.
+    pub content: String,
+    #[serde(default)]
+    pub is_error: bool,
+}

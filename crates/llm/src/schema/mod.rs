@@ -1,0 +1,129 @@
+//! Tools as providers take them: one that would make them refuse the whole request is adapted, or left out.
+
+mod kinds;
+mod object;
+mod root;
+mod subset;
+
+use haft_core::{Message, json};
+use serde_json::Value;
+
+use crate::model::LeftOut;
+use crate::request::ToolDefinition;
+
+haft_core::templates! {
+    BAD_NAME = "llm.tool.name",
+        "this provider takes no tool of this name",
+        "该提供商不接受此名称的工具";
+    TWICE = "llm.tool.twice",
+        "another tool has the same name",
+        "另一个工具使用了相同的名称";
+    NOT_OBJECT = "llm.tool.notObject",
+        "its arguments are not an object",
+        "其参数不是对象";
+    BAD_PROPERTY = "llm.tool.property",
+        "this provider takes no argument with the name {name}",
+        "该提供商不接受名为 {name} 的参数";
+    BAD_REFERENCE = "llm.tool.reference",
+        "its schema refers to {reference}, which is not in it",
+        "其 schema 引用了其中不存在的 {reference}";
+    TOO_LARGE = "llm.tool.tooLarge",
+        "its schema is too large or too deep",
+        "其 schema 过大或过深";
+}
+
+/// Larger schemas are read by no model.
+const DEEPEST: usize = 32;
+const MOST_VALUES: usize = 20_000;
+
+/// What a dialect can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// JSON Schema with an object at the root.
+    OpenAi,
+    /// The same, with plain names of properties.
+    Anthropic,
+    /// Types, properties, items and little else, every reference resolved.
+    Subset,
+}
+
+/// The tools of a request, in one form.
+pub(crate) struct Offer<'a> {
+    pub(crate) tools: Vec<Offered<'a>>,
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+pub(crate) struct Offered<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) schema: Value,
+}
+
+impl<'a> Offer<'a> {
+    pub(crate) fn of(tools: &'a [ToolDefinition], form: Form) -> Self {
+        let mut offer = Self { tools: Vec::new(), left_out: Vec::new() };
+        for tool in tools {
+            let is_twice = offer.tools.iter().any(|before| before.name == tool.name);
+            let schema =
+                if is_twice { Err(Message::new(&TWICE)) } else { form.adapt(&tool.name, &tool.parameters) };
+            match schema {
+                Ok(schema) => {
+                    offer.tools.push(Offered { name: &tool.name, description: &tool.description, schema });
+                }
+                Err(why) => offer.left_out.push(LeftOut { name: tool.name.clone(), why }),
+            }
+        }
+        offer
+    }
+}
+
+impl Form {
+    fn adapt(self, name: &str, schema: &Value) -> Result<Value, Message> {
+        if !self.allows_name(name) {
+            return Err(Message::new(&BAD_NAME));
+        }
+        let size = json::size(schema);
+        if size.depth > DEEPEST * 2 || size.values > MOST_VALUES {
+            return Err(Message::new(&TOO_LARGE));
+        }
+        let root = root::merged(schema)?;
+        let adapted = match self {
+            Self::OpenAi | Self::Anthropic => object::tidied(root)?,
+            Self::Subset => subset::reduced(schema, &root)?,
+        };
+        if self == Self::Anthropic {
+            check_properties(&adapted)?;
+        }
+        Ok(adapted)
+    }
+
+    fn allows_name(self, name: &str) -> bool {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let begins_well = match self {
+            Self::OpenAi | Self::Anthropic => true,
+            Self::Subset => name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'),
+        };
+        begins_well && (1..=64).contains(&name.len()) && name.bytes().all(fits)
+    }
+}
+
+/// Anthropic looks at the names of the outermost properties.
+fn check_properties(schema: &Value) -> Result<(), Message> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let names =
+        schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|fields| fields.keys());
+    let mut bad = names.filter(|name| !(1..=64).contains(&name.len()) || !name.bytes().all(fits));
+    match bad.next() {
+        Some(name) => Err(Message::new(&BAD_PROPERTY).with("name", name)),
+        None => Ok(()),
+    }
+}
+
+/// The part of a schema that a reference names. What stands elsewhere is not fetched.
+fn resolve<'a>(root: &'a Value, reference: &str) -> Result<&'a Value, Message> {
+    let found = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+    found.ok_or_else(|| Message::new(&BAD_REFERENCE).with("reference", reference))
+}
+
+#[cfg(test)]
+mod tests;

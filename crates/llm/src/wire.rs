@@ -1,0 +1,147 @@
+//! A model behind an address: asked over HTTP, and read while it answers.
+
+use bytes::Bytes;
+use futures_util::stream;
+use haft_core::{BoxFuture, CallError, SpaceId};
+use haft_egress::{Egress, Limits, Opened, Policy, Request, ToolPolicy};
+use http::header::{ACCEPT, ACCEPT_ENCODING};
+use http::{HeaderValue, Method};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use url::Url;
+
+use crate::delta::Delta;
+use crate::dialect::Dialect;
+use crate::failure::Asking;
+use crate::model::{Asked, Model};
+use crate::reading::Reading;
+use crate::request::ModelRequest;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const STREAM: HeaderValue =
+    HeaderValue::from_static("text/event-stream, application/x-ndjson, application/json");
+/// What is compressed on the way is often kept back there, too.
+const PLAIN: HeaderValue = HeaderValue::from_static("identity");
+
+/// A provider on the wire.
+#[derive(Clone)]
+pub struct Wire {
+    /// What people call it.
+    pub name: String,
+    pub dialect: Dialect,
+    pub base: Url,
+    pub key: Option<SecretString>,
+    pub reach: Reach,
+    pub egress: Egress,
+}
+
+/// Who chose the address.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// The operator: it may be anywhere, loopback included.
+    Operator,
+    /// A user of a space: the guard looks at it as at a tool's.
+    Space(SpaceId, ToolPolicy),
+}
+
+impl Model for Wire {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        limits: Limits,
+    ) -> BoxFuture<'a, Result<Asked, CallError>> {
+        Box::pin(async move {
+            let asking = self.asking(&request.model);
+            let body = self.dialect.body(&self.base, request);
+            let mut outgoing = Request::new(Method::POST, &self.dialect.url(&self.base, &request.model))?;
+            outgoing.headers.insert(ACCEPT, STREAM);
+            outgoing.headers.insert(ACCEPT_ENCODING, PLAIN);
+            outgoing.body = Bytes::from(body.json.to_string());
+            outgoing.content_type = Some(JSON);
+            let opened = self.send(outgoing, limits, &asking).await?;
+            let reading = Reading::new(self.dialect, asking.clone());
+            let flow = Flow { opened: Some(opened), reading, asking };
+            let deltas =
+                stream::unfold(flow, |mut flow| async move { flow.next().await.map(|delta| (delta, flow)) });
+            Ok(Asked { left_out: body.left_out, deltas: Box::pin(deltas) })
+        })
+    }
+}
+
+impl Wire {
+    /// The names of the models that the provider has.
+    pub async fn models(&self, limits: Limits) -> Result<Vec<String>, CallError> {
+        let asking = self.asking("");
+        let request = Request::new(Method::GET, &self.dialect.models_url(&self.base))?;
+        let answer = self.send(request, limits, &asking).await?.whole().await;
+        let answer = answer.map_err(|error| asking.masked(error))?;
+        let list = serde_json::from_slice::<Value>(&answer.body).ok();
+        list.and_then(|list| self.dialect.models(&list)).ok_or_else(|| asking.not_understood())
+    }
+
+    /// Sends a request with what every request of this provider has; whatever is no success is an error.
+    async fn send(&self, mut request: Request, limits: Limits, asking: &Asking) -> Result<Opened, CallError> {
+        if let Some(key) = &self.key {
+            let (name, before) = self.dialect.key_header();
+            let written = format!("{before}{}", key.expose_secret().trim());
+            let mut value = HeaderValue::from_str(&written).map_err(|_| asking.bad_key())?;
+            value.set_sensitive(true);
+            request.headers.insert(name, value);
+        }
+        if let Some((name, value)) = self.dialect.version_header() {
+            request.headers.insert(name, value);
+        }
+        // A conversation is nobody else's.
+        request.body_is_secret = true;
+        let policy = match &self.reach {
+            Reach::Operator => Policy::Operator,
+            Reach::Space(space, rules) => Policy::Tool(*space, rules),
+        };
+        let opened = self.egress.open(policy, request, limits).await;
+        let opened = opened.map_err(|error| asking.masked(error))?;
+        if opened.status().is_success() {
+            return Ok(opened);
+        }
+        let answer = opened.whole().await.map_err(|error| asking.masked(error))?;
+        Err(asking.masked(asking.status(&answer)))
+    }
+
+    fn asking(&self, model: &str) -> Asking {
+        Asking { provider: self.name.clone(), model: model.to_owned(), key: self.key.clone() }
+    }
+}
+
+/// An answer on its way.
+struct Flow {
+    /// Nothing once the answer is over.
+    opened: Option<Opened>,
+    reading: Reading,
+    asking: Asking,
+}
+
+impl Flow {
+    async fn next(&mut self) -> Option<Result<Delta, CallError>> {
+        loop {
+            if let Some(delta) = self.reading.next() {
+                return Some(delta);
+            }
+            if self.reading.is_over() {
+                if let Some(opened) = self.opened.take() {
+                    opened.let_go().await;
+                }
+                return None;
+            }
+            // An error takes the rest with it.
+            let mut opened = self.opened.take()?;
+            let read = match opened.chunk().await {
+                Ok(Some(bytes)) => self.reading.feed(&bytes),
+                Ok(None) => self.reading.finish(),
+                Err(error) => self.reading.break_off(error),
+            };
+            match read {
+                Ok(()) => self.opened = Some(opened),
+                Err(error) => self.reading.fail(self.asking.masked(error)),
+            }
+        }
+    }
+}

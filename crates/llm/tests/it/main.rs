@@ -1,0 +1,13 @@
+//! Models over loopback: servers that speak each dialect, and what comes of them.
+#![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
+
+mod failures;
+mod golden;
+mod scripted;
+mod streams;
+mod support;
+
+#[test]
+fn every_message_is_there_in_both_languages() {
+    haft_core::message::check_templates(&haft_llm::all_templates()).expect("complete messages");
+}
