@@ -71,13 +71,10 @@ fn read(text: &str, offered: &[&str]) -> Option<Vec<Call>> {
     }
     let mut calls = Vec::new();
     for document in Deserializer::from_str(text).into_iter::<Value>() {
-        match document.ok()? {
-            Value::Array(documents) => {
-                for document in &documents {
-                    calls.push(call(document, offered)?);
-                }
-            }
-            document => calls.push(call(&document, offered)?),
+        let document = document.ok()?;
+        let listed = document.as_array().map_or(std::slice::from_ref(&document), Vec::as_slice);
+        for document in listed {
+            calls.push(call(document, offered)?);
         }
     }
     (!calls.is_empty()).then_some(calls)

@@ -84,7 +84,9 @@ impl Answer {
             let fragment = match call.arguments {
                 Value::Null => continue,
                 Value::String(written) => written,
-                other => other.to_string(),
+                other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                    other.to_string()
+                }
             };
             deltas.push(Delta::Arguments { index, fragment });
         }
