@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_testkit::{HaftProcess, Place, run};
+use haft_testkit::{HaftProcess, Place, Upstream, eventually, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
@@ -96,4 +96,30 @@ async fn a_worker_carries_out_what_a_server_took_on() {
         (&done["status"], &done["claims"], &done["deaths"]),
         (&json!("succeeded"), &json!(2), &json!(1))
     );
+}
+
+#[tokio::test]
+async fn a_task_ends_wherever_it_is_carried_on() {
+    let place = Place::new();
+    if !place.is_postgres() {
+        return skipped("one server has the data to itself");
+    }
+    let settings = Settings::of(&place).with("HAFT_TASK_PLACES", "4");
+    let ((_one, api), (_other, _)) = (settings.start().await, settings.start().await);
+    let upstream = Upstream::start_async(async |_| std::future::pending().await).await;
+    let url = format!("http://{}/", upstream.address);
+    make(&api, json!({"name": "slow", "description": "d", "url": url})).await;
+    let mut ids = Vec::new();
+    for _ in 0..6 {
+        ids.push(taken(&execute(&api, "slow", json!({"options": {"mode": "async"}})).await));
+    }
+    // More than one server has places for.
+    eventually("both carry some on", async || upstream.seen().len() >= 5).await;
+    for id in &ids {
+        let asked = api.post(&format!("/api/tasks/{id}/cancel"), &json!({})).await;
+        assert_eq!(asked.status, 200, "{}", asked.body);
+    }
+    for id in &ids {
+        standing(&api, id, "cancelled").await;
+    }
 }

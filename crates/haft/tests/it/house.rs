@@ -68,6 +68,7 @@ fn arrows_between_crates_point_one_way() {
         "haft-calc",
         "haft-llm",
         "haft-runs",
+        "haft-agent",
         "haft-store",
         "haft-console",
         "haft-server",

@@ -80,7 +80,9 @@ async fn text_is_given_while_the_rest_is_still_to_come() {
                 Delta::Reasoning(more) => thought.push_str(&more),
                 Delta::Text(text) => break text,
                 Delta::Usage(_) | Delta::ReasoningSignature(_) => {}
-                other => panic!("{dialect:?}: {other:?} came first"),
+                other @ (Delta::Call { .. } | Delta::Arguments { .. } | Delta::End(_)) => {
+                    panic!("{dialect:?}: {other:?} came first")
+                }
             }
         };
         assert_eq!((thought.as_str(), text.as_str()), ("Two cities.", "Ich schaue "), "{dialect:?}");
