@@ -1,8 +1,41 @@
 //! The chat loop: a model is asked, its calls are carried out, and it is asked again, until it has its answer.
 //!
-//! A conversation is a run, so that it goes on after any crash. Models are `llm`'s, tools the engine's; nothing here
-//! knows of HTTP or SQL.
+//! A conversation is a run, so that it goes on after any crash, and its journal is all that is kept of it. Models are
+//! `llm`'s, tools the engine's; nothing here knows of HTTP or SQL.
 
+mod ask;
+mod carry;
+mod chat;
+mod chat_run;
+mod event;
+mod files;
+mod fit;
+mod live;
 mod models;
+mod once;
+mod program;
+mod prompt;
+mod result;
+mod said;
+mod surroundings;
+mod toolbox;
+mod transcript;
+mod turn;
 
+pub use chat::{Chat, Keeping};
+pub use chat_run::{Asking, ChatRun};
+pub use event::{ChatEvent, shown};
+pub use live::{Live, Talk};
 pub use models::{Asker, Chosen, Models, Wanted};
+pub use program::program;
+pub use said::{Asked, GoOn, Letter, Message, Piece, Returned, Role, Said, TaskEnded};
+pub use surroundings::Surroundings;
+pub use transcript::{
+    Answer, CallState, Finish, Reason, Setup, StepCall, Task, Transcript, Turn, TurnEnd, TurnStep,
+};
+
+/// Every message of this crate.
+pub fn all_templates() -> Vec<&'static haft_core::Template> {
+    let tables = [ask::TEMPLATES, carry::TEMPLATES, files::TEMPLATES, turn::TEMPLATES];
+    tables.into_iter().flatten().copied().collect()
+}

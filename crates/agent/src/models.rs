@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use haft_core::{BoxFuture, CallError, SpaceId, UserId};
 use haft_llm::Model;
+use serde::{Deserialize, Serialize};
 
 /// Who asks: providers, and the secrets that are their keys, belong to spaces and people.
 #[derive(Debug, Clone, Copy)]
@@ -13,11 +14,18 @@ pub struct Asker {
 }
 
 /// Which model is wanted. What is not said is chosen.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Wanted {
     /// The name or id of a provider.
     pub provider: Option<String>,
     pub model: Option<String>,
+}
+
+impl Wanted {
+    pub fn is_any(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A model that can be asked.

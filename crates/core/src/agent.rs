@@ -39,6 +39,12 @@ pub struct AgentConfig {
     pub temperature: Option<f64>,
     pub max_tokens: Option<u32>,
     pub max_steps: u32,
+    /// Calls of one turn.
+    pub max_calls: u32,
+    /// How long one turn may work, without what it waits for.
+    pub max_seconds: u64,
+    /// What one turn may read and write in all.
+    pub max_total_tokens: u64,
     pub parallel_tool_calls: bool,
     /// As the model's API takes it.
     pub tool_choice: Option<Value>,
@@ -53,6 +59,9 @@ impl Default for AgentConfig {
             temperature: None,
             max_tokens: None,
             max_steps: 16,
+            max_calls: 128,
+            max_seconds: 1800,
+            max_total_tokens: 2_000_000,
             parallel_tool_calls: true,
             tool_choice: None,
             resume: Resume::Auto,

@@ -36,6 +36,23 @@ impl ToolConfig {
         Ok(Self { defaults: fields, fixed })
     }
 
+    /// Takes out of a schema, and of each form of it, what the model can neither see nor change.
+    pub fn hide_fixed(&self, schema: &mut Value) {
+        if self.fixed.is_empty() {
+            return;
+        }
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.retain(|name, _| !self.fixed.contains_key(name));
+        }
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|name| !name.as_str().is_some_and(|name| self.fixed.contains_key(name)));
+        }
+        for list in ["allOf", "anyOf", "oneOf"] {
+            let forms = schema.get_mut(list).and_then(Value::as_array_mut);
+            forms.into_iter().flatten().for_each(|form| self.hide_fixed(form));
+        }
+    }
+
     /// Puts the binding's values under and over the arguments of one call.
     pub fn merge_into(&self, arguments: &mut Map<String, Value>) {
         for (name, value) in &self.defaults {
@@ -71,6 +88,23 @@ mod tests {
         let mut none = Map::new();
         config.merge_into(&mut none);
         assert_eq!(Value::Object(none), json!({"max": 10, "region": "cn"}));
+    }
+
+    #[test]
+    fn fixed_arguments_are_hidden_in_every_form() {
+        let mut schema = json!({
+            "type": "object", "required": ["a", "b"], "properties": {"a": {}, "b": {}},
+            "oneOf": [{"properties": {"a": {}, "c": {}}, "required": ["a"]}],
+        });
+        let config = ToolConfig::parse(fields(json!({"$fixed": {"a": 1}}))).expect("well formed");
+        config.hide_fixed(&mut schema);
+        assert_eq!(
+            schema,
+            json!({
+                "type": "object", "required": ["b"], "properties": {"b": {}},
+                "oneOf": [{"properties": {"c": {}}, "required": []}],
+            })
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub struct Bearing {
     /// A person may have to be asked, which its arguments decide.
     pub may_ask: bool,
     pub reply: Reply,
+    pub effect: Effect,
 }
 
 /// Arguments, in the two ways in which they may be seen.
@@ -57,6 +58,7 @@ impl ToolService {
             is_async: entry.version.spec.run_async,
             may_ask: entry.policy.strictest().stricter(bound) == Policy::Ask,
             reply: entry.prepared.reply(),
+            effect: entry.effect,
         }))
     }
 

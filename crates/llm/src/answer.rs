@@ -40,9 +40,10 @@ pub struct Gathered {
 /// How ids begin that a provider did not give. It is not told them, either.
 const MADE_UP: &str = "haft_";
 
-/// Whether an id was made up here.
+/// Whether an id was made up here, or by whoever carries calls out, who gives them UUIDs.
 pub(crate) fn is_made_up(id: &str) -> bool {
-    id.starts_with(MADE_UP)
+    let is_uuid = id.len() == 36 && [8, 13, 18, 23].iter().all(|at| id.as_bytes().get(*at) == Some(&b'-'));
+    is_uuid || id.starts_with(MADE_UP)
 }
 
 impl Gathered {

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use haft_core::{CallError, Effect, ErrorKind, Progress};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -15,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::CALLBACK;
 use crate::failpoint::Failpoints;
-use crate::journal::{DoneStep, Journal, Kept};
+use crate::journal::{DoneStep, Journal, Kept, Suspended};
 use crate::program::{GaveUp, Program};
 use crate::run::{Ended, Held, Lease, Run, Step, StepState, Wait};
+use crate::unkept::Unkept;
 
 /// A journal that is away is asked again after so long, and twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -61,6 +64,13 @@ pub enum Answer {
     Expired,
 }
 
+/// Something to be done once, together with others.
+pub struct Planned<F> {
+    pub key: String,
+    pub effect: Effect,
+    pub work: F,
+}
+
 /// A run in the hands of its program.
 pub struct RunContext {
     journal: Arc<dyn Journal>,
@@ -87,8 +97,21 @@ impl RunContext {
         Self { journal, run, lease, steps, unnoted: Vec::new(), undone: Vec::new(), cancel, failpoints }
     }
 
+    /// A run that nobody keeps: what it does is forgotten with it.
+    pub fn unkept(run: Run, cancel: CancellationToken) -> Self {
+        let lease = Lease { run: run.id, epoch: run.epoch };
+        let held = Held { run, lease, steps: Vec::new() };
+        Self::new(Arc::new(Unkept), held, cancel, Arc::default())
+    }
+
     pub fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// Ends a step of a run that nobody keeps.
+    pub fn fulfil(&mut self, key: &str, output: Value) {
+        let step = Step { output: Some(output), ..Step::begun(key, Effect::Read, StepState::Done) };
+        self.steps.insert(key.to_owned(), step);
     }
 
     /// Cancelled when somebody wants the run to end, or this process may not go on with it.
@@ -169,14 +192,62 @@ impl RunContext {
                 self.steps.entry(key).or_insert(step);
             }
             self.failpoints.pass("reserved");
-        } else {
-            self.note().await?;
         }
         self.failpoints.pass("before_send");
-        let output = work().await?;
+        // What may be done again need not wait until the one before is noted.
+        let (noted, output) = tokio::join!(self.note(), work());
+        let output = output?;
+        noted?;
         self.failpoints.pass("after_reply");
         self.remember(key, effect, output.clone());
         Ok(output)
+    }
+
+    /// Does several things once, all at the same time. What each gave, in their order; nothing for one that may
+    /// have had its effect when a process died, of which nobody knows.
+    pub async fn together<F>(&mut self, planned: Vec<Planned<F>>) -> Result<Vec<Option<Value>>, Halt>
+    where
+        F: Future<Output = Result<Value, Halt>>,
+    {
+        let mut given: Vec<Option<Value>> = vec![None; planned.len()];
+        let mut under_way = FuturesUnordered::new();
+        let keys: Vec<(String, Effect)> =
+            planned.iter().map(|planned| (planned.key.clone(), planned.effect)).collect();
+        for (place, Planned { key, effect, work }) in planned.into_iter().enumerate() {
+            match self.steps.get(&key).map(|step| step.state) {
+                Some(StepState::Done) => {
+                    given[place] = self.given(&key).cloned();
+                    continue;
+                }
+                Some(StepState::Unknown) => continue,
+                Some(StepState::Reserved) if !effect.is_repeatable() => continue,
+                Some(StepState::Reserved | StepState::Waiting) | None => {}
+            }
+            if !effect.is_repeatable() {
+                let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+                self.keep(|journal| journal.reserve(lease, key.clone(), effect, done.clone(), Vec::new()))
+                    .await?;
+                self.steps.insert(key.clone(), Step::begun(&key, effect, StepState::Reserved));
+                self.failpoints.pass("reserved");
+            }
+            under_way.push(async move { (place, work.await) });
+        }
+        self.failpoints.pass("before_send");
+        while !under_way.is_empty() {
+            // What has come is noted while the others are still under way: none of them may take it along.
+            let (noted, next) = tokio::join!(self.note(), under_way.next());
+            noted?;
+            let Some((place, output)) = next else { break };
+            let output = output?;
+            self.failpoints.pass("after_reply");
+            if let Some((key, effect)) = keys.get(place) {
+                self.remember(key, *effect, output.clone());
+            }
+            if let Some(given) = given.get_mut(place) {
+                *given = Some(output);
+            }
+        }
+        Ok(given)
     }
 
     /// Waits until somebody ends a step, however long that takes. The process may end meanwhile.
@@ -238,7 +309,7 @@ impl RunContext {
     }
 
     /// Notes what was done, where that is not noted yet.
-    async fn note(&mut self) -> Result<(), Halt> {
+    pub async fn note(&mut self) -> Result<(), Halt> {
         if self.unnoted.is_empty() {
             return Ok(());
         }
@@ -246,10 +317,16 @@ impl RunContext {
         self.keep(|journal| journal.done(lease, done.clone())).await
     }
 
-    pub(crate) async fn suspend(mut self, waits: Vec<Wait>) -> Result<(), Halt> {
-        let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
-        let undone = std::mem::take(&mut self.undone);
-        self.keep(|journal| journal.suspend(lease, done.clone(), undone.clone(), waits.clone())).await
+    /// `cancel_heard` says that the program did what whoever wanted it to end wanted.
+    pub(crate) async fn suspend(mut self, waits: Vec<Wait>, cancel_heard: bool) -> Result<(), Halt> {
+        let suspended = Suspended {
+            done: std::mem::take(&mut self.unnoted),
+            undone: std::mem::take(&mut self.undone),
+            waits,
+            cancel_heard,
+        };
+        let lease = self.lease;
+        self.keep(|journal| journal.suspend(lease, suspended.clone())).await
     }
 
     pub(crate) async fn finish(mut self, ended: Ended) -> Result<(), Halt> {

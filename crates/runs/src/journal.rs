@@ -8,7 +8,7 @@ use std::time::Duration;
 use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId};
 use serde_json::Value;
 
-use crate::run::{Ended, Held, Lease, NewRun, Renewed, Run, Started, Wait, WorkerId};
+use crate::run::{Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, Started, Wait, WorkerId};
 
 /// The answer of a journal.
 pub type Kept<'a, T> = BoxFuture<'a, Result<T, CallError>>;
@@ -19,6 +19,41 @@ pub struct DoneStep {
     pub key: String,
     pub effect: Effect,
     pub output: Value,
+}
+
+/// How a run is let go of that goes on later.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Suspended {
+    pub done: Vec<DoneStep>,
+    /// As if they had never begun.
+    pub undone: Vec<String>,
+    pub waits: Vec<Wait>,
+    /// Somebody wanted it to end, and what they wanted has happened.
+    pub cancel_heard: bool,
+}
+
+/// Something that is sent to a run.
+#[derive(Debug, Clone)]
+pub struct Letter {
+    pub space: SpaceId,
+    pub run: RunId,
+    pub message: Value,
+    /// The same key again is the same letter.
+    pub key: Option<RunKey>,
+    /// Where the run goes on if it waits for letters: with whoever takes it, or with this worker.
+    pub place: Place,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub enum Sent {
+    /// The run has ended, or there is none.
+    Ended,
+    /// It was sent before, with the same key.
+    Before,
+    Told,
+    /// And the run is in the hands of whoever sent it.
+    Held(Box<Held>),
 }
 
 /// What a worker got.
@@ -59,15 +94,8 @@ pub trait Journal: Send + Sync {
     /// Says how far it has come.
     fn progress(&self, lease: Lease, progress: Value) -> Kept<'_, bool>;
 
-    /// Lets go of a run until one of these steps is ended by somebody, or its time is over. Steps that are undone
-    /// are as if they had never begun.
-    fn suspend(
-        &self,
-        lease: Lease,
-        done: Vec<DoneStep>,
-        undone: Vec<String>,
-        waits: Vec<Wait>,
-    ) -> Kept<'_, bool>;
+    /// Lets go of a run until one of the steps it waits for is ended by somebody, or its time is over.
+    fn suspend(&self, lease: Lease, suspended: Suspended) -> Kept<'_, bool>;
 
     /// Ends a run. The steps that were done last are noted in the same moment, and the run that waits for it learns of it.
     fn finish(&self, lease: Lease, done: Vec<DoneStep>, ended: Ended) -> Kept<'_, bool>;
@@ -79,8 +107,8 @@ pub trait Journal: Send + Sync {
     /// than this is what its answerer was shown.
     fn deliver(&self, run: RunId, key: String, asked: Option<Value>, output: Value) -> Kept<'_, bool>;
 
-    /// Sends something to a run, which goes on if it waits for that; false when it has ended.
-    fn send(&self, space: SpaceId, run: RunId, message: Value) -> Kept<'_, bool>;
+    /// Sends something to a run, which goes on if it waits for that.
+    fn send(&self, letter: Letter, lease: Duration) -> Kept<'_, Sent>;
 
     /// Some of what was sent to a run after one that it knows, in order, each with its number.
     fn inbox(&self, run: RunId, after: u64) -> Kept<'_, Vec<(u64, Value)>>;

@@ -9,12 +9,13 @@ mod failpoint;
 mod journal;
 mod program;
 mod run;
+mod unkept;
 mod worker;
 
-pub use call::{APPROVAL, CALLBACK, CallProgram, CallRun, Callbacks, Decision, attempt};
-pub use context::{Answer, Halt, INBOX, Reporter, RunContext};
+pub use call::{APPROVAL, Begin, CALLBACK, CallProgram, CallRun, Callbacks, Decision, attempt};
+pub use context::{Answer, Halt, INBOX, Planned, Reporter, RunContext};
 pub use failpoint::Failpoints;
-pub use journal::{Claimed, DoneStep, Journal, Kept};
+pub use journal::{Claimed, DoneStep, Journal, Kept, Letter, Sent, Suspended};
 pub use program::{GaveUp, Program, Programs};
 pub use run::{
     About, Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, RunStatus, Started, Step, StepState,

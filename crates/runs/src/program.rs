@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use haft_core::{BoxFuture, CallError};
+use haft_core::{BoxFuture, CallError, RunId};
 
 use crate::context::{Halt, RunContext};
 use crate::run::Ended;
@@ -15,6 +15,15 @@ pub trait Program: Send + Sync {
 
     /// Carries a run on from its top. Dropping the future must stop the work.
     fn run<'a>(&'a self, context: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>>;
+
+    /// Whether a run of it is there for as long as somebody may send it something: a conversation. What is lost
+    /// in it, and what somebody wants to end, is then a part of it, and the program says what follows.
+    fn is_lasting(&self) -> bool {
+        false
+    }
+
+    /// Hears that a run waits or has ended by now, and that all it did is kept.
+    fn let_go(&self, _run: RunId) {}
 
     /// How a run ended that its program could not end: given up, or nobody knows.
     fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended>;

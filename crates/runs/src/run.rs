@@ -166,6 +166,37 @@ pub struct Run {
     pub due_at: Option<Timestamp>,
 }
 
+impl Run {
+    /// One that is nowhere kept.
+    pub fn unkept(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Value) -> Self {
+        let now = Timestamp::now();
+        Self {
+            id,
+            space,
+            user,
+            program: program.to_owned(),
+            about: About::default(),
+            input,
+            priority: 0,
+            status: RunStatus::Running,
+            epoch: 1,
+            deaths: 0,
+            most_deaths: 0,
+            is_cancel_asked: false,
+            is_dead_letter: false,
+            waiting_for: None,
+            progress: None,
+            output: None,
+            key_digest: None,
+            created_at: now,
+            started_at: Some(now),
+            ended_at: None,
+            changed_at: now,
+            due_at: None,
+        }
+    }
+}
+
 /// A run in the hands of a worker, with what its journal holds.
 #[derive(Debug, Clone)]
 pub struct Held {

@@ -18,9 +18,9 @@ use uuid::Uuid;
 
 use crate::context::{Halt, RunContext};
 use crate::failpoint::Failpoints;
-use crate::journal::Journal;
+use crate::journal::{Journal, Letter, Sent};
 use crate::program::{GaveUp, Program, Programs};
-use crate::run::{Held, Lease, NewRun, Place, Run, Started, WorkerId};
+use crate::run::{Held, Lease, NewRun, Place, Run, RunKey, Started, WorkerId};
 
 /// So many ends of runs may be told before those who wait for one look for themselves.
 const ENDS: usize = 1024;
@@ -131,9 +131,39 @@ impl Runs {
         }
     }
 
-    /// Sends something to a run, wherever it is carried on; false when it has ended.
-    pub async fn send(&self, space: SpaceId, id: RunId, message: Value) -> Result<bool, CallError> {
-        self.0.journal.send(space, id, message).await
+    /// Sends something to a run. One that waits for that goes on here and now; any other hears of it where it is
+    /// carried on. False when it has ended.
+    pub async fn send(
+        &self,
+        space: SpaceId,
+        run: RunId,
+        message: Value,
+        key: Option<RunKey>,
+    ) -> Result<bool, CallError> {
+        let letter = Letter { space, run, message, key, place: Place::Here(self.0.id) };
+        Ok(match self.0.journal.send(letter, self.0.settings.lease).await? {
+            Sent::Ended => false,
+            Sent::Before | Sent::Told => true,
+            Sent::Held(held) => {
+                Inner::take(&self.0, *held, None);
+                true
+            }
+        })
+    }
+
+    /// Whether this process carries a run on right now.
+    pub fn holds(&self, id: RunId) -> bool {
+        self.0.held().contains_key(&id)
+    }
+
+    /// Tells a run that this process carries on to end what it does; false when it is carried on elsewhere.
+    pub fn cancel_here(&self, id: RunId) -> bool {
+        let held = self.0.held();
+        let in_hand = held.get(&id);
+        if let Some(in_hand) = in_hand {
+            in_hand.cancel.cancel();
+        }
+        in_hand.is_some()
     }
 
     /// Waits for the end of a run, wherever it is carried on; how it stands when the time is over.
@@ -320,8 +350,10 @@ impl Inner {
             sleep(PATIENCE).await;
             return context.release().await;
         };
-        let is_dead = run.deaths >= run.most_deaths;
-        if context.lost_step().is_some() && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
+        let is_lasting = program.is_lasting();
+        let is_dead = run.deaths >= run.most_deaths && !is_lasting;
+        let is_lost = context.lost_step().is_some() && !is_lasting;
+        if is_lost && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
             return context.give_up(&*program, GaveUp::Unknown).await;
         }
         if is_dead {
@@ -329,7 +361,10 @@ impl Inner {
         }
         let given_up = async {
             cancel.cancelled().await;
-            sleep(PATIENCE).await;
+            match is_lasting {
+                true => std::future::pending().await,
+                false => sleep(PATIENCE).await,
+            }
         };
         let outcome = tokio::select! {
             outcome = run_program(&*program, &mut context) => outcome,
@@ -337,16 +372,23 @@ impl Inner {
             () = given_up => Err(Halt::Failed(CallError::text(ErrorKind::Cancelled, "it did not stop when told to"))),
         };
         match outcome {
-            Ok(ended) => context.finish(ended).await,
+            Ok(ended) => {
+                context.finish(ended).await?;
+                program.let_go(run.id);
+                Ok(())
+            }
             Err(Halt::Lost) => Err(Halt::Lost),
             Err(Halt::Unknown { .. }) => context.give_up(&*program, GaveUp::Unknown).await,
-            Err(Halt::Waiting(_) | Halt::Failed(_) | Halt::GivenBack) if cancel.is_cancelled() => {
+            Err(Halt::Waiting(_) | Halt::Failed(_) | Halt::GivenBack)
+                if cancel.is_cancelled() && !is_lasting =>
+            {
                 let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
                 context.give_up(&*program, why).await
             }
             Err(Halt::Waiting(waits)) => {
-                context.suspend(waits).await?;
+                context.suspend(waits, cancel.is_cancelled()).await?;
                 self.failpoints.pass("suspended");
+                program.let_go(run.id);
                 Ok(())
             }
             Err(Halt::GivenBack) => {

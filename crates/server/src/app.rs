@@ -218,7 +218,8 @@ impl App {
 /// Every route of `/api`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, alerts, approvals, artifacts, audit, callbacks, changes, docs, events, execute, import,
+        agents, alerts, approvals, artifacts, audit, callbacks, changes, chat, conversations, docs, events,
+        execute, import,
         providers, schema_preview, secrets, session, spaces, stats, tasks, tokens, tool_calls, tools, users,
     };
     let tables = [
@@ -229,6 +230,8 @@ pub(crate) fn routes() -> Vec<Route> {
         tasks::routes(),
         approvals::routes(),
         callbacks::routes(),
+        chat::routes(),
+        conversations::routes(),
         tool_calls::routes(),
         stats::routes(),
         events::routes(),

@@ -80,6 +80,14 @@ pub(crate) fn kept_outcome(output: &Value, asked: &Asked) -> Response {
     write(status, &Envelope { code: status.as_u16(), message, data: output, error })
 }
 
+/// A failure of which there is more to tell than its error, as it was kept.
+pub(crate) fn kept_failure(status: StatusCode, data: &Value, asked: &Asked) -> Response {
+    let failure = &data["error"];
+    let message = failure["message"].as_str().unwrap_or_default();
+    let error = json!({"kind": failure["kind"], "details": failure["details"], "requestId": asked.id});
+    write(status, &Envelope { code: status.as_u16(), message, data, error: Some(error) })
+}
+
 fn error_body(error: &CallError, asked: &Asked) -> Value {
     let mut details = error.details(asked.locale);
     if crate::error::is_inner(error.kind()) {

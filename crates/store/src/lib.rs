@@ -50,7 +50,7 @@ pub use log::{
     Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
 };
 pub use page::Page;
-pub use runs::{Approval, RunCounts, RunFilter, RunJournal, RunNews, RunSummary};
+pub use runs::{Approval, ConversationFilter, RunCounts, RunFilter, RunJournal, RunNews, RunSummary};
 pub use secrets::{SecretInfo, SecretOwnerId};
 pub use store::{Database, Force, Store};
 pub use tools::{PutTool, ToolsSince};

@@ -46,6 +46,7 @@ fn every_message_is_there_in_both_languages_and_its_id_is_its_own() {
     templates.extend(haft_http::all_templates());
     templates.extend(haft_web::all_templates());
     templates.extend(haft_llm::all_templates());
+    templates.extend(haft_agent::all_templates());
     templates.extend(haft_runs::all_templates());
     templates.extend(haft_store::all_templates());
     templates.extend(haft_builtins::all_templates());

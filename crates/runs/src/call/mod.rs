@@ -2,6 +2,7 @@
 //!
 //! What a task does is in `program`, what it does when an answer comes later in `later`.
 
+mod begin;
 mod later;
 mod program;
 
@@ -19,6 +20,7 @@ use serde_json::Value;
 use crate::context::{Halt, RunContext};
 use crate::run::{Ended, Run, RunStatus};
 
+pub use begin::Begin;
 pub use later::{CALLBACK, attempt};
 pub use program::CallProgram;
 pub(crate) use program::TEMPLATES;

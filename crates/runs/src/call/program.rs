@@ -47,7 +47,7 @@ haft_core::templates! {
 }
 
 /// What a run of this program is called.
-const NAME: &str = "call";
+pub(super) const NAME: &str = "call";
 
 /// What the engine says to a call that a person has to approve, and nobody has.
 const NEEDS_APPROVAL: &str = "policy.needsApproval";

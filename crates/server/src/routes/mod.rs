@@ -7,6 +7,8 @@ pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod callbacks;
 pub(crate) mod changes;
+pub(crate) mod chat;
+pub(crate) mod conversations;
 pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod execute;
@@ -48,6 +50,8 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .chain(agents::all_templates())
         .chain(approvals::all_templates())
         .chain(alerts::all_templates())
+        .chain(chat::all_templates())
+        .chain(conversations::all_templates())
         .chain(providers::all_templates())
         .chain(import::all_templates())
         .chain(tasks::all_templates())

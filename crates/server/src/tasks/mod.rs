@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use haft_core::call::{Freshness, RunMode};
-use haft_core::{CallError, CallId, Caller, ErrorKind, Message, Reply, RunId};
-use haft_engine::{CallRequest, Foreseen};
-use haft_runs::{About, CallRun, NewRun, Place, Run, RunKey, RunStatus, Runs};
+use haft_agent::Chat;
+use haft_core::call::RunMode;
+use haft_core::{CallError, Caller, ErrorKind, Message, Reply, RunId};
+use haft_engine::CallRequest;
+use haft_runs::{Begin, Run, RunKey, RunStatus, Runs};
 use haft_store::RunJournal;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -29,9 +30,6 @@ haft_core::templates! {
         "此处没有可在后台继续执行的服务；请用 haft serve 启动服务后再调用";
 }
 
-/// A person who is asked has a day, where nothing else is said.
-const PATIENCE: u64 = 24 * 3600;
-
 /// A caller who gave a key, and no time, waits as long as a call may take.
 const LONGEST: Duration = Duration::from_secs(3600);
 
@@ -40,6 +38,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub struct Tasks {
     pub runs: Runs,
     pub journal: RunJournal,
+    pub chat: Chat,
     /// What has ended stays for so long.
     pub keep: Duration,
     /// A worker may die with a task so often before it is a dead letter.
@@ -172,8 +171,16 @@ impl Tasks {
         }
         let shown = state.tools.shown(caller, &request.tool, &foreseen.arguments).await?.on_record;
         let shown = (shown != *foreseen.arguments).then_some(shown);
-        let new = new_run(caller, &request, &foreseen, shown, &how);
-        let new = NewRun { most_deaths: self.most_deaths, ..new };
+        let begin = Begin {
+            id: RunId::from(Uuid::now_v7()),
+            delay: how.delay.unwrap_or_default(),
+            priority: how.priority,
+            patience: how.approval_timeout,
+            key: how.key,
+            most_deaths: self.most_deaths,
+            parent: None,
+        };
+        let new = begin.run(caller, &request, &foreseen, shown);
         let run = if is_queued { self.runs.start(new).await? } else { self.runs.start_here(new).await?.0 };
         let patience = match (is_queued, how.async_after) {
             (_, Some(pause)) => pause,
@@ -207,59 +214,4 @@ pub(crate) fn answer(run: &Run, asked: &Asked) -> Response {
 pub(crate) fn shown_status(status: RunStatus) -> &'static str {
     let is_scheduled = status == RunStatus::Scheduled;
     if is_scheduled { RunStatus::Queued.as_str() } else { status.as_str() }
-}
-
-fn new_run(
-    caller: &Caller,
-    request: &CallRequest,
-    foreseen: &Foreseen,
-    shown: Option<Value>,
-    how: &How,
-) -> NewRun {
-    let (id, options) = (Uuid::now_v7(), &request.options);
-    let spec = &foreseen.tool.spec;
-    let call_id = options.call_id.clone().unwrap_or_else(|| CallId::from(id));
-    let millis = |pause: Duration| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-    let call = CallRun {
-        tool: foreseen.tool.id.to_string(),
-        name: spec.name.to_string(),
-        version: foreseen.tool.version,
-        arguments: foreseen.arguments.as_ref().clone(),
-        shown,
-        call_id: call_id.clone(),
-        user: caller.user,
-        source: caller.source,
-        locale: caller.locale,
-        agent: options.agent,
-        conversation: options.conversation,
-        timeout: options.timeout.map(millis),
-        retries: options.retries,
-        retry_delay: options.retry_delay.map(millis),
-        replay_of: options.replay_of.clone(),
-        fresh: options.freshness == Freshness::Fresh,
-        asks: foreseen.asks,
-        because: foreseen.because.clone(),
-        patience: how.approval_timeout.unwrap_or(PATIENCE),
-    };
-    NewRun {
-        id: RunId::from(id),
-        space: caller.space,
-        user: caller.user,
-        program: "call",
-        about: About {
-            lane: foreseen.tool.id.to_string(),
-            lane_limit: spec.max_concurrency,
-            name: spec.name.to_string(),
-            call_id: Some(call_id.to_string()),
-            agent: options.agent.map(|agent| agent.to_string()),
-            conversation: options.conversation.map(|conversation| conversation.to_string()),
-        },
-        input: serde_json::to_value(call).unwrap_or_default(),
-        priority: how.priority.unwrap_or(spec.priority),
-        delay: how.delay.unwrap_or_default(),
-        most_deaths: 0,
-        key: how.key.clone(),
-        parent: None,
-        place: Place::Queue,
-    }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::RunJournal;
-use super::hold::deliver;
+use super::hold::{deliver, tell};
 use super::row::{NEVER, run, run_columns};
 use super::writer::CHANNEL;
 use crate::db::{Arg, Tx, args};
@@ -114,6 +114,24 @@ impl RunJournal {
         Ok(after)
     }
 
+    /// Has a run end what it does, and stay: a conversation whose answer nobody wants any more.
+    pub async fn stop(&self, space: SpaceId, id: RunId) -> Result<bool, CallError> {
+        let mut tx = self.db().begin().await?;
+        let now = self.0.clock.now(&mut tx).await?;
+        let sql = "UPDATE runs SET cancel_asked = 1, changed_at = $3,
+                       due_at = CASE WHEN status = 'waiting' THEN $3 ELSE due_at END,
+                       status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END
+                   WHERE space_id = $1 AND id = $2 AND ended_at IS NULL";
+        let is_there = tx.run(sql, args![space, id, now]).await? > 0;
+        if let Tx::Postgres(_) = &tx {
+            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;
+        }
+        tx.commit().await?;
+        self.0.bell.cancel(id);
+        self.0.bell.ring();
+        Ok(is_there)
+    }
+
     /// Tries a run once more that did not do what it should. Steps of these names are done anew.
     pub async fn retry(
         &self,
@@ -210,7 +228,7 @@ async fn end(tx: &mut Tx, id: RunId, now: Timestamp, ended: &Ended) -> Result<()
     tx.run(sql, args![id, now]).await?;
     let Some(row) = row else { return Ok(()) };
     if let (Some(parent), Some(step)) = (row.maybe_id::<RunId>(0)?, row.maybe_text(1)?) {
-        deliver(tx, now, parent, &step, &output).await?;
+        tell(tx, now, (parent, &step), (id, ended)).await?;
     }
     Ok(())
 }

@@ -51,15 +51,17 @@ impl RunCounts {
 
 const BY_ID: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2");
 const STEPS: &str = concat!("SELECT ", step_columns!(), " FROM run_steps WHERE run_id = $1 ORDER BY n");
-const LIVE: &str = "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE ended_at IS NULL
+const LIVE: &str =
+    "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE program = 'call' AND ended_at IS NULL
     GROUP BY space_id, lane, status";
-const DEAD: &str = "SELECT space_id, lane, COUNT(*) FROM runs WHERE dead_letter = 1 GROUP BY space_id, lane";
+const DEAD: &str = "SELECT space_id, lane, COUNT(*) FROM runs WHERE program = 'call' AND dead_letter = 1 GROUP BY space_id, lane";
 
-const LIVE_HERE: &str = "SELECT status, COUNT(*) FROM runs WHERE space_id = $1 AND ended_at IS NULL
+const LIVE_HERE: &str =
+    "SELECT status, COUNT(*) FROM runs WHERE space_id = $1 AND program = 'call' AND ended_at IS NULL
     GROUP BY status";
 const LEFT_HERE: &str = "SELECT
-    (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND dead_letter = 1),
-    (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND status = 'unknown')";
+    (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND program = 'call' AND dead_letter = 1),
+    (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND program = 'call' AND status = 'unknown')";
 
 /// How many runs of a space there are, by how they stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -88,7 +90,7 @@ impl RunJournal {
         self.db().rows(STEPS, args![id]).await?.iter().map(step).collect()
     }
 
-    /// The newest first.
+    /// Calls that are runs, the newest first.
     pub async fn list(
         &self,
         space: SpaceId,
@@ -96,7 +98,9 @@ impl RunJournal {
         page: &Page,
     ) -> Result<(Vec<Run>, Option<String>), CallError> {
         let (_, before) = page.after()?;
-        let mut sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1").to_owned();
+        let mut sql =
+            concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND program = 'call'")
+                .to_owned();
         let mut values = args![space];
         let mut and = |clause: &str, value: Arg| {
             values.push(value);

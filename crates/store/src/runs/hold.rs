@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId};
-use haft_runs::{DoneStep, Ended, INBOX, Lease, Renewed, Wait, WorkerId};
+use haft_runs::{DoneStep, Ended, INBOX, Lease, Renewed, Suspended, Wait, WorkerId};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::inbox::has_more;
+use super::inbox::{has_more, put};
 use super::row::NEVER;
 use super::writer::{Batch, Write};
 use crate::db::{Arg, Tx, args};
@@ -129,9 +129,7 @@ impl Write for Progressed {
 
 pub(super) struct Suspend {
     pub(super) lease: Lease,
-    pub(super) done: Vec<DoneStep>,
-    pub(super) undone: Vec<String>,
-    pub(super) waits: Vec<Wait>,
+    pub(super) suspended: Suspended,
 }
 
 impl Write for Suspend {
@@ -145,13 +143,14 @@ impl Write for Suspend {
 impl Suspend {
     async fn suspend(&self, batch: &mut Batch) -> Result<bool, CallError> {
         let Lease { run, epoch } = self.lease;
+        let Suspended { done, undone, waits, cancel_heard } = &self.suspended;
         let Some(space) = holds(batch, self.lease).await? else {
             return was_left(batch, self.lease).await;
         };
-        put_done(batch, run, &space, &self.done).await?;
-        for key in &self.undone {
+        put_done(batch, run, &space, done).await?;
+        for key in undone {
             // What is waited for once more, with no other time, has what is left of its time.
-            let goes_on = self.waits.iter().any(|wait| wait.key == *key && wait.at_most.is_none());
+            let goes_on = waits.iter().any(|wait| wait.key == *key && wait.at_most.is_none());
             let sql = if goes_on {
                 "UPDATE run_steps SET state = 'waiting', output = NULL, ended_at = NULL
                  WHERE run_id = $1 AND key = $2"
@@ -160,11 +159,13 @@ impl Suspend {
             };
             batch.tx.run(sql, args![run, key]).await?;
         }
-        put_waits(batch, run, &space, &self.waits).await?;
-        // Whoever was waited for may have come before we began to wait.
+        put_waits(batch, run, &space, waits).await?;
+        // Whoever was waited for may have come before we began to wait, or somebody may have wanted it to end.
         let mut due = NEVER;
-        let mut is_over = self.waits.is_empty();
-        for wait in &self.waits {
+        let sql = "SELECT 1 FROM runs WHERE id = $1 AND cancel_asked = 1";
+        let mut is_over =
+            waits.is_empty() || (!cancel_heard && batch.tx.row(sql, args![run]).await?.is_some());
+        for wait in waits {
             let sql = "SELECT state, until_at FROM run_steps WHERE run_id = $1 AND key = $2";
             let Some(row) = batch.tx.row(sql, args![run, &wait.key]).await? else { continue };
             is_over |= row.text(0)? == "done";
@@ -172,10 +173,13 @@ impl Suspend {
             due = due.min(row.maybe_int(1)?.unwrap_or(NEVER));
         }
         let (status, due) = if is_over { ("queued", batch.now.as_microsecond()) } else { ("waiting", due) };
-        let waiting_for = self.waits.first().map(|wait| wait.for_what.clone()).filter(|_| !is_over);
-        let sql = "UPDATE runs SET status = $3, due_at = $4, waiting_for = $5, worker = NULL, deaths = 0, changed_at = $6
+        let waiting_for = waits.first().map(|wait| wait.for_what.clone()).filter(|_| !is_over);
+        let sql = "UPDATE runs SET status = $3, due_at = $4, waiting_for = $5, worker = NULL, deaths = 0, changed_at = $6,
+                       cancel_asked = CASE WHEN $7 = 1 THEN 0 ELSE cancel_asked END
                    WHERE id = $1 AND epoch = $2";
-        batch.tx.run(sql, args![run, epoch, status, Arg::Int(Some(due)), waiting_for, batch.now]).await?;
+        let heard = u64::from(*cancel_heard);
+        let values = args![run, epoch, status, Arg::Int(Some(due)), waiting_for, batch.now, heard];
+        batch.tx.run(sql, values).await?;
         batch.wakes = true;
         Ok(true)
     }
@@ -218,7 +222,7 @@ impl Finish {
         };
         put_done(batch, run, &row.text(0)?, &self.done).await?;
         if let (Some(parent), Some(step)) = (row.maybe_id::<RunId>(1)?, row.maybe_text(2)?) {
-            deliver(&mut batch.tx, batch.now, parent, &step, &output).await?;
+            tell(&mut batch.tx, batch.now, (parent, &step), (run, &self.ended)).await?;
             batch.wakes = true;
         }
         Ok(true)
@@ -274,6 +278,22 @@ impl Write for Deliver {
             deliver(&mut batch.tx, batch.now, self.run, &self.key, &self.output.to_string()).await
         })
     }
+}
+
+/// Tells a run that one it began has ended: it waits for that in a step, or finds it among what was sent to it.
+pub(super) async fn tell(
+    tx: &mut Tx,
+    now: Timestamp,
+    (parent, step): (RunId, &str),
+    ended: (RunId, &Ended),
+) -> Result<bool, CallError> {
+    let (child, Ended { status, output, .. }) = ended;
+    let Some(name) = step.strip_prefix(INBOX) else {
+        return deliver(tx, now, parent, step, &output.to_string()).await;
+    };
+    let name = name.trim_start_matches(':');
+    let message = json!({"ended": {"run": child, "name": name, "status": status, "output": output}});
+    put(tx, now, parent, &message.to_string()).await
 }
 
 /// Ends a step that waits, and has its run go on.

@@ -1,55 +1,121 @@
 //! What is sent to a run while it goes on: kept in order, and heard when the run asks for it.
 
-use haft_core::{BoxFuture, CallError, RunId, SpaceId};
-use haft_runs::Wait;
+use std::time::Duration;
+
+use haft_core::{BoxFuture, CallError, ErrorKind, Message, RunId};
+use haft_runs::{Held, Lease, Letter, Place, RunKey, Sent, Wait};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::RunJournal;
+use super::claim::steps_of;
+use super::row::{NEVER, run, run_columns};
+use super::start::KEY_REUSED;
 use super::writer::{Batch, Write};
-use crate::db::{Tx, args};
+use crate::db::{Arg, Tx, args};
 use crate::failure;
 
 /// So much is read at once; the rest is heard the next time.
 const PAGE: u64 = 100;
 
 pub(super) struct Send {
-    pub(super) space: SpaceId,
-    pub(super) run: RunId,
-    pub(super) message: Value,
+    pub(super) letter: Letter,
+    /// How long whoever holds it may be silent; nothing where that is no matter.
+    pub(super) lease: Option<Duration>,
 }
 
 impl Write for Send {
-    type Answer = bool;
+    type Answer = Result<Sent, CallError>;
 
-    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>> {
         Box::pin(self.send(batch))
     }
 }
 
+const TAKE: &str = concat!(
+    "UPDATE runs SET status = 'running', epoch = epoch + 1, worker = $2, due_at = $3, waiting_for = NULL,
+         started_at = COALESCE(started_at, $4), changed_at = $4
+     WHERE id = $1 AND status = 'waiting' RETURNING ",
+    run_columns!()
+);
+
 impl Send {
-    async fn send(&self, batch: &mut Batch) -> Result<bool, CallError> {
+    async fn send(&self, batch: &mut Batch) -> Result<Result<Sent, CallError>, CallError> {
+        let Letter { space, run: id, message, key, place } = &self.letter;
         let sql = match &batch.tx {
             Tx::Sqlite(_) => "SELECT 1 FROM runs WHERE space_id = $1 AND id = $2 AND ended_at IS NULL",
             Tx::Postgres(_) => {
                 "SELECT 1 FROM runs WHERE space_id = $1 AND id = $2 AND ended_at IS NULL FOR UPDATE"
             }
         };
-        if batch.tx.row(sql, args![self.space, self.run]).await?.is_none() {
-            return Ok(false);
+        if batch.tx.row(sql, args![*space, *id]).await?.is_none() {
+            return Ok(Ok(Sent::Ended));
         }
-        let sql = "INSERT INTO run_inbox (run_id, n, space_id, message, sent_at)
-                   VALUES ($1, (SELECT COALESCE(MAX(n), 0) + 1 FROM run_inbox WHERE run_id = $1), $2, $3, $4)";
-        let values = args![self.run, self.space, self.message.to_string(), batch.now];
-        batch.tx.run(sql, values).await?;
-        let sql = "DELETE FROM run_steps WHERE run_id = $1 AND waits_for = 'inbox' AND state = 'waiting'";
-        if batch.tx.run(sql, args![self.run]).await? > 0 {
-            let sql = "UPDATE runs SET status = 'queued', due_at = $2, waiting_for = NULL, changed_at = $2
-                       WHERE id = $1 AND status = 'waiting'";
-            batch.tx.run(sql, args![self.run, batch.now]).await?;
-            batch.wakes = true;
+        if let Some(RunKey { key, digest }) = key {
+            let sql = "SELECT key_digest FROM run_inbox WHERE run_id = $1 AND letter_key = $2";
+            if let Some(row) = batch.tx.row(sql, args![*id, key]).await? {
+                let is_same = row.maybe_text(0)?.as_ref() == Some(digest);
+                let reused = || CallError::new(ErrorKind::Conflict, Message::new(&KEY_REUSED));
+                return Ok(if is_same { Ok(Sent::Before) } else { Err(reused()) });
+            }
         }
-        Ok(true)
+        let is_waited_for = keep(&mut batch.tx, batch.now, *id, &message.to_string(), key.as_ref()).await?;
+        match place {
+            Place::Here(worker) if is_waited_for => {
+                let until = self.lease.map_or(NEVER, |lease| {
+                    let lease = i64::try_from(lease.as_micros()).unwrap_or(NEVER);
+                    batch.now.as_microsecond().saturating_add(lease)
+                });
+                let values = args![*id, worker.0.to_string(), Arg::Int(Some(until)), batch.now];
+                let Some(row) = batch.tx.row(TAKE, values).await? else { return Ok(Ok(Sent::Told)) };
+                let run = run(&row)?;
+                let lease = Lease { run: run.id, epoch: run.epoch };
+                let steps = steps_of(batch, run.id).await?;
+                Ok(Ok(Sent::Held(Box::new(Held { run, lease, steps }))))
+            }
+            Place::Here(_) | Place::Queue => {
+                batch.wakes |= wake(&mut batch.tx, batch.now, *id, is_waited_for).await?;
+                Ok(Ok(Sent::Told))
+            }
+        }
     }
+}
+
+/// Puts something among what was sent to a run, which goes on if it waits for that; false when it has ended.
+pub(super) async fn put(tx: &mut Tx, now: Timestamp, run: RunId, message: &str) -> Result<bool, CallError> {
+    let sql = match tx {
+        Tx::Sqlite(_) => "SELECT 1 FROM runs WHERE id = $1 AND ended_at IS NULL",
+        Tx::Postgres(_) => "SELECT 1 FROM runs WHERE id = $1 AND ended_at IS NULL FOR UPDATE",
+    };
+    if tx.row(sql, args![run]).await?.is_none() {
+        return Ok(false);
+    }
+    let is_waited_for = keep(tx, now, run, message, None).await?;
+    wake(tx, now, run, is_waited_for).await?;
+    Ok(true)
+}
+
+/// Whether the run waits for it.
+async fn keep(
+    tx: &mut Tx,
+    now: Timestamp,
+    run: RunId,
+    message: &str,
+    key: Option<&RunKey>,
+) -> Result<bool, CallError> {
+    let sql = "INSERT INTO run_inbox (run_id, n, space_id, message, sent_at, letter_key, key_digest)
+               VALUES ($1, (SELECT COALESCE(MAX(n), 0) + 1 FROM run_inbox WHERE run_id = $1),
+                       (SELECT space_id FROM runs WHERE id = $1), $2, $3, $4, $5)";
+    let (key, digest) = key.map(|key| (key.key.clone(), key.digest.clone())).unzip();
+    tx.run(sql, args![run, message, now, key, digest]).await?;
+    let sql = "DELETE FROM run_steps WHERE run_id = $1 AND waits_for = 'inbox' AND state = 'waiting'";
+    Ok(tx.run(sql, args![run]).await? > 0)
+}
+
+async fn wake(tx: &mut Tx, now: Timestamp, run: RunId, is_waited_for: bool) -> Result<bool, CallError> {
+    let sql = "UPDATE runs SET status = 'queued', due_at = $2, waiting_for = NULL, changed_at = $2
+               WHERE id = $1 AND status = 'waiting'";
+    Ok(is_waited_for && tx.run(sql, args![run, now]).await? > 0)
 }
 
 /// Whether a run that is about to wait for what is sent to it has been sent more than it knows.

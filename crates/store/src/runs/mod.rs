@@ -4,6 +4,7 @@
 //! `hold.rs`, `decide.rs`. What a run means is not known here.
 
 mod claim;
+mod conversations;
 mod decide;
 mod find;
 mod hold;
@@ -19,7 +20,8 @@ use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId, Template};
 use haft_runs::{
-    Claimed, DoneStep, Ended, Journal, Kept, Lease, NewRun, Renewed, Run, Started, Wait, WorkerId,
+    Claimed, DoneStep, Ended, Journal, Kept, Lease, Letter, NewRun, Renewed, Run, Sent, Started, Suspended,
+    Wait, WorkerId,
 };
 use serde_json::Value;
 use sqlx::PgPool;
@@ -27,6 +29,7 @@ use sqlx::postgres::PgListener;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinSet;
 
+pub use self::conversations::ConversationFilter;
 pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
 use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
 pub use self::news::RunNews;
@@ -153,14 +156,8 @@ impl Journal for RunJournal {
         Box::pin(self.0.writer.keep(Progressed { lease, progress }))
     }
 
-    fn suspend(
-        &self,
-        lease: Lease,
-        done: Vec<DoneStep>,
-        undone: Vec<String>,
-        waits: Vec<Wait>,
-    ) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Suspend { lease, done, undone, waits }))
+    fn suspend(&self, lease: Lease, suspended: Suspended) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Suspend { lease, suspended }))
     }
 
     fn finish(&self, lease: Lease, done: Vec<DoneStep>, ended: Ended) -> Kept<'_, bool> {
@@ -175,8 +172,9 @@ impl Journal for RunJournal {
         Box::pin(self.0.writer.keep(Deliver { run, key, asked, output }))
     }
 
-    fn send(&self, space: SpaceId, run: RunId, message: Value) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(inbox::Send { space, run, message }))
+    fn send(&self, letter: Letter, lease: Duration) -> Kept<'_, Sent> {
+        let send = inbox::Send { letter, lease: self.lease(lease) };
+        Box::pin(async move { self.0.writer.keep(send).await? })
     }
 
     fn inbox(&self, run: RunId, after: u64) -> Kept<'_, Vec<(u64, Value)>> {

@@ -33,7 +33,7 @@ pub struct RunNews {
 const ENDED: &str = concat!(
     "SELECT ",
     run_columns!(),
-    " FROM runs WHERE space_id = $1 AND ended_at IS NOT NULL AND (ended_at, id) > ($2, $3)
+    " FROM runs WHERE space_id = $1 AND program = 'call' AND ended_at IS NOT NULL AND (ended_at, id) > ($2, $3)
       ORDER BY ended_at, id LIMIT $4"
 );
 

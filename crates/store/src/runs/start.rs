@@ -190,7 +190,7 @@ impl Start {
             return Ok(Ok(()));
         }
         let count = "SELECT COUNT(*) FROM (SELECT 1 FROM runs
-                     WHERE space_id = $1 AND status IN ('queued', 'scheduled') LIMIT $2) AS waiting";
+                     WHERE space_id = $1 AND program = 'call' AND status IN ('queued', 'scheduled') LIMIT $2) AS waiting";
         let row = batch.tx.row(count, args![space, most]).await?;
         let waiting = row.ok_or_else(|| failure::unreadable("no count"))?.number(0)?;
         if waiting >= most {

@@ -7,13 +7,12 @@ use haft_core::agent::AgentBinding;
 use haft_core::mask::MASKED;
 use haft_core::text::Part;
 use haft_core::tool::input::camel_case;
-use haft_core::{Text, ToolId, ToolSpec};
+use haft_core::{Text, ToolConfig, ToolId, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::bind::Binder;
 use super::find;
-use super::tool_config::FIXED;
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Who;
@@ -175,24 +174,10 @@ fn masked(value: &Value) -> &str {
 fn hide_fixed(rows: &mut [Row], bindings: &[AgentBinding]) {
     for row in rows {
         let binding = bindings.iter().find(|binding| binding.tool_id == row.tool_id);
-        let fixed = binding.and_then(|binding| binding.tool_config.get(FIXED)).and_then(Value::as_object);
-        if let (Some(parameters), Some(fixed)) = (&mut row.parameters, fixed) {
-            hide(parameters, fixed);
+        let config = binding.and_then(|binding| ToolConfig::parse(binding.tool_config.clone()).ok());
+        if let (Some(parameters), Some(config)) = (&mut row.parameters, config) {
+            config.hide_fixed(parameters);
         }
-    }
-}
-
-/// From a schema, and from each form of it.
-fn hide(schema: &mut Value, fixed: &Map<String, Value>) {
-    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.retain(|name, _| !fixed.contains_key(name));
-    }
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        required.retain(|name| !name.as_str().is_some_and(|name| fixed.contains_key(name)));
-    }
-    for list in ["allOf", "anyOf", "oneOf"] {
-        let forms = schema.get_mut(list).and_then(Value::as_array_mut);
-        forms.into_iter().flatten().for_each(|form| hide(form, fixed));
     }
 }
 
@@ -217,21 +202,5 @@ mod tests {
         ] {
             assert_eq!(masked(&json!(value)), shown, "{value:?}");
         }
-    }
-
-    #[test]
-    fn fixed_arguments_are_hidden_in_every_form() {
-        let mut schema = json!({
-            "type": "object", "required": ["a", "b"], "properties": {"a": {}, "b": {}},
-            "oneOf": [{"properties": {"a": {}, "c": {}}, "required": ["a"]}],
-        });
-        hide(&mut schema, json!({"a": 1}).as_object().expect("an object"));
-        assert_eq!(
-            schema,
-            json!({
-                "type": "object", "required": ["b"], "properties": {"b": {}},
-                "oneOf": [{"properties": {"c": {}}, "required": []}],
-            })
-        );
     }
 }

@@ -207,7 +207,7 @@ async fn find<'a>(
 ) -> Result<(&'a Tasks, Run), CallError> {
     let tasks = tasks(state)?;
     let run = match id.parse::<RunId>() {
-        Ok(id) => tasks.journal.get(space, id).await?,
+        Ok(id) => tasks.journal.get(space, id).await?.filter(|run| run.program == "call"),
         Err(_) => None,
     };
     let none = || {

@@ -1,0 +1,145 @@
+//! Asking a model: its answer is told on as it comes, and asked for again when it breaks off.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use haft_core::{CallError, CallId, ErrorKind, Locale, Message};
+use haft_egress::Limits;
+use haft_llm::{Delta, Gathered, ModelRequest};
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::event::ChatEvent;
+use crate::live::Talk;
+use crate::models::Chosen;
+use crate::transcript::Answer;
+
+haft_core::templates! {
+    CANCELLED = "chat.cancelled",
+        "the answer was not wanted any more",
+        "已不再需要该回答";
+    LEFT_OUT = "chat.toolLeftOut",
+        "The model was not told of {tool}: {why}",
+        "未向模型提供 {tool}：{why}";
+}
+
+/// An answer may take so long, and be so large.
+const LONGEST: Duration = Duration::from_secs(600);
+const LARGEST: usize = 64 << 20;
+
+/// A model that fails is asked again so often, after these pauses, or as long as it says.
+const PAUSES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(6)];
+
+/// Longer than this nobody waits for a model that asks for patience.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Where an answer goes while it comes.
+pub(crate) struct Telling<'a> {
+    pub(crate) talk: &'a Talk,
+    pub(crate) step: u32,
+    pub(crate) locale: Locale,
+    pub(crate) cancel: &'a CancellationToken,
+}
+
+/// Asks until there is an answer, or no more hope for one.
+pub(crate) async fn ask(
+    chosen: &Chosen,
+    request: &ModelRequest,
+    telling: &Telling<'_>,
+) -> Result<Answer, CallError> {
+    let mut pauses = PAUSES.into_iter();
+    loop {
+        let mut is_told = false;
+        let asking = once(chosen, request, telling, &mut is_told);
+        let answered = tokio::select! {
+            answered = asking => answered,
+            () = telling.cancel.cancelled() => Err(cancelled()),
+        };
+        let error = match answered {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let may_pass = error.kind().is_transient() && !(is_told && telling.talk.is_final);
+        let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
+        if is_told {
+            telling.talk.tell(ChatEvent::MessageReset { step: telling.step });
+        }
+        let pause = error.pause_asked_for().unwrap_or(pause).min(LONGEST_PAUSE);
+        tracing::warn!(model = chosen.name, provider = chosen.provider, kind = %error.kind(), %error, pause_ms = pause.as_millis() as u64, "The model failed; asking again");
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = telling.cancel.cancelled() => return Err(cancelled()),
+        }
+    }
+}
+
+pub(crate) fn cancelled() -> CallError {
+    CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED))
+}
+
+async fn once(
+    chosen: &Chosen,
+    request: &ModelRequest,
+    telling: &Telling<'_>,
+    is_told: &mut bool,
+) -> Result<Answer, CallError> {
+    let (at, began) = (Timestamp::now(), Instant::now());
+    let limits = Limits { deadline: Some(began + LONGEST), bytes: LARGEST };
+    let mut asked = chosen.model.ask(request, limits).await?;
+    let mut gathered = Gathered::of(request);
+    let (step, talk) = (telling.step, telling.talk);
+    while let Some(delta) = asked.deltas.next().await {
+        let delta = delta?;
+        gathered.add(&delta);
+        match delta {
+            Delta::Text(text) if !text.is_empty() => {
+                *is_told = true;
+                talk.tell(ChatEvent::Text { step, text });
+            }
+            Delta::Reasoning(text) if !text.is_empty() => {
+                *is_told = true;
+                talk.tell(ChatEvent::Reasoning { step, text });
+            }
+            Delta::Text(_)
+            | Delta::Reasoning(_)
+            | Delta::ReasoningSignature(_)
+            | Delta::Call { .. }
+            | Delta::Arguments { .. }
+            | Delta::Usage(_)
+            | Delta::End(_) => {}
+        }
+    }
+    let told = gathered.text().to_owned();
+    let mut answer = gathered.finish();
+    if told != answer.text && !talk.is_final {
+        // A call that was written as text was no text.
+        talk.tell(ChatEvent::MessageReset { step });
+        if let Some(thought) = answer.reasoning.as_ref().filter(|thought| !thought.text.is_empty()) {
+            talk.tell(ChatEvent::Reasoning { step, text: thought.text.clone() });
+        }
+        if !answer.text.is_empty() {
+            talk.tell(ChatEvent::Text { step, text: answer.text.clone() });
+        }
+    }
+    for call in &mut answer.calls {
+        // One id everywhere: in the journal, in the log of calls, for the task that it may become.
+        call.id = CallId::from(Uuid::now_v7()).to_string();
+    }
+    let left_out = |tool: &haft_llm::LeftOut| {
+        let why = vec![tool.why.clone()];
+        Message::new(&LEFT_OUT).with("tool", &tool.name).with_messages("why", why).render(telling.locale)
+    };
+    Ok(Answer {
+        text: answer.text,
+        reasoning: answer.reasoning,
+        calls: answer.calls,
+        usage: answer.usage,
+        end: answer.end,
+        model: format!("{}/{}", chosen.provider, chosen.name),
+        at,
+        ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        warnings: asked.left_out.iter().map(left_out).collect(),
+    })
+}

@@ -1,0 +1,410 @@
+//! Carrying out the calls of an answer: all at the same time, each once, and every failure an answer to the model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::{
+    BoxFuture, CallError, CallId, CallOptions, ConversationId, Effect, ErrorKind, Message, Reply, RunId,
+};
+use haft_engine::{CallRequest, Foreseen};
+use haft_runs::{Begin, Halt, NewRun, Planned, RunContext, Wait};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::chat::Chat;
+use crate::event::ChatEvent;
+use crate::result::{answered, cut, failed, shown, too_large};
+use crate::toolbox::{Bound, How};
+use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, key};
+use crate::turn::At;
+
+haft_core::templates! {
+    NO_TOOL = "chat.noTool",
+        "there is no tool {tool}; there are: {near}",
+        "没有工具 {tool}；可用的有：{near}";
+    NOT_JSON = "chat.notJson",
+        "the arguments of {tool} are no JSON object: {reason}; write them anew",
+        "{tool} 的参数不是 JSON 对象：{reason}；请重新给出";
+    TOO_MANY_AT_ONCE = "chat.tooManyAtOnce",
+        "not carried out: one answer may make {most} calls; make fewer at once",
+        "未执行：一次回答最多可发起 {most} 个调用；请减少同时调用的数量";
+    TOO_MANY = "chat.tooMany",
+        "not carried out: the {most} calls of this turn are used up; answer with what is known",
+        "未执行：本轮的 {most} 个调用已用完；请根据已有信息回答";
+    LOST = "chat.lost",
+        "{tool} was sent, and then the server ended; whether it took effect is not known, and it was not sent again",
+        "{tool} 已发送，但服务器随后终止；是否生效未知，未再次发送";
+}
+
+/// So many calls one answer may make.
+const MOST_AT_ONCE: usize = 32;
+
+/// The step of a call that waits for the task it became.
+const TASK: &str = "task";
+
+/// What is to be done with a call.
+enum Plan {
+    /// It is answered without a tool.
+    Told(Value),
+    Call(CallRequest, Effect),
+    Task(Box<CallRequest>, Box<Foreseen>, Reason),
+    /// Whoever asked carries it out.
+    Client,
+}
+
+impl Chat {
+    /// Carries out what is open of the last answer, as far as that goes now.
+    pub(crate) async fn carry(
+        &self,
+        cx: &mut RunContext,
+        at: &At,
+        transcript: &mut Transcript,
+    ) -> Result<(), Halt> {
+        let before: usize = transcript.open().map_or(0, |turn| turn.calls().count());
+        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
+        let (step, calls) = (last.step, last.calls.clone());
+        let earlier = before - calls.len();
+        let mut plans = Vec::with_capacity(calls.len());
+        for (place, call) in calls.iter().enumerate() {
+            plans.push(match &call.state {
+                CallState::Running => Some(self.plan(at, transcript, call, place, earlier + place).await),
+                CallState::Awaited(_) | CallState::Pending(_) | CallState::Done(_) => None,
+            });
+        }
+        let (mut inline, mut tasks) = (Vec::new(), Vec::new());
+        for (place, plan) in plans.into_iter().enumerate() {
+            let (Some(plan), Some(call)) = (plan, calls.get(place)) else { continue };
+            match plan {
+                Plan::Told(result) => {
+                    self.came(cx, at, step, (place, call), &result);
+                }
+                Plan::Call(request, effect) => inline.push((place, call, request, effect)),
+                Plan::Task(request, foreseen, reason) => tasks.push((place, call, request, foreseen, reason)),
+                Plan::Client => {}
+            }
+        }
+        if !tasks.is_empty() {
+            let mut news = Vec::new();
+            for (place, call, request, foreseen, reason) in tasks {
+                news.push((
+                    place,
+                    reason,
+                    self.task(at, step, (place, call), &request, &foreseen, reason).await?,
+                ));
+            }
+            self.start(cx, at, step, news, &calls).await?;
+        }
+        if !inline.is_empty() {
+            let asked: Vec<(usize, CallRequest)> =
+                inline.iter().map(|(place, _, request, _)| (*place, request.clone())).collect();
+            let planned = inline.into_iter().map(|(place, call, request, effect)| Planned {
+                key: key::call(at.turn, step, place),
+                effect,
+                work: self.call(at, step, call, request),
+            });
+            let given = cx.together(planned.collect()).await?;
+            for (given, (place, request)) in given.into_iter().zip(asked) {
+                if let (None, Some(call)) = (given, calls.get(place)) {
+                    let result = self.lost(at, call, request).await;
+                    self.came(cx, at, step, (place, call), &result);
+                }
+            }
+        }
+        self.look(cx, at, step, transcript);
+        self.shorten_all(cx, at, transcript).await;
+        Ok(())
+    }
+
+    /// Results of tasks come as they are.
+    async fn shorten_all(&self, cx: &mut RunContext, at: &At, transcript: &mut Transcript) {
+        let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
+        let step = last.step;
+        for (place, call) in last.calls.iter_mut().enumerate() {
+            if let CallState::Done(result) = &mut call.state
+                && too_large(result).is_some()
+            {
+                self.shorten(at, &call.call_id, &call.name, result).await;
+                cx.put(&key::call(at.turn, step, place), result.clone());
+            }
+        }
+    }
+
+    /// Waits for the tasks that the turn cannot go on without.
+    pub(crate) fn awaited(&self, at: &At, transcript: &Transcript) -> Result<(), Halt> {
+        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
+        let waits = last.calls.iter().enumerate().filter_map(|(place, call)| match &call.state {
+            CallState::Awaited(task) => Some(wait(at, last.step, place, task.reason)),
+            CallState::Running | CallState::Pending(_) | CallState::Done(_) => None,
+        });
+        let waits: Vec<Wait> = waits.collect();
+        if waits.is_empty() { Ok(()) } else { Err(Halt::Waiting(waits)) }
+    }
+
+    /// Reads from the journal what has come of the last answer's calls, and tells it.
+    pub(crate) fn look(&self, cx: &RunContext, at: &At, step: u32, transcript: &mut Transcript) {
+        let tasks = cx.given(&key::tasks(at.turn, step)).cloned();
+        let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
+        for (place, call) in last.calls.iter_mut().enumerate() {
+            if let Some(output) = cx.given(&key::call(at.turn, step, place)) {
+                call.state = CallState::read(output);
+            } else if let Some(task) = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()]))
+            {
+                call.state = CallState::Awaited(task);
+            }
+            if let Some(event) = ChatEvent::came(step, call) {
+                at.talk.tell(event);
+            }
+        }
+    }
+
+    /// Notes what came of a call.
+    fn came(
+        &self,
+        cx: &mut RunContext,
+        at: &At,
+        step: u32,
+        (place, call): (usize, &StepCall),
+        result: &Value,
+    ) {
+        cx.put(&key::call(at.turn, step, place), result.clone());
+        let (call_id, name, result) = (call.call_id.clone(), call.name.clone(), result.clone());
+        if result.get("pending").is_none() {
+            at.talk.tell(ChatEvent::Result { step, call_id, name, result });
+        }
+    }
+
+    /// Decides what is to be done with a call. `earlier` were made in this turn before it.
+    async fn plan(
+        &self,
+        at: &At,
+        transcript: &Transcript,
+        call: &StepCall,
+        place: usize,
+        earlier: usize,
+    ) -> Plan {
+        let refuse =
+            |error: CallError| Plan::Told(failed(&call.call_id, &call.name, error, at.caller.locale));
+        if place >= MOST_AT_ONCE {
+            let message = Message::new(&TOO_MANY_AT_ONCE).with("most", MOST_AT_ONCE);
+            return refuse(CallError::new(ErrorKind::BudgetExceeded, message));
+        }
+        if earlier >= at.budget.calls {
+            let message = Message::new(&TOO_MANY).with("most", at.budget.calls);
+            return refuse(CallError::new(ErrorKind::BudgetExceeded, message));
+        }
+        let Some(how) = at.toolbox.how(&call.name) else {
+            let near = at.toolbox.near(&call.name).join(", ");
+            let message = Message::new(&NO_TOOL).with("tool", &call.name).with("near", near);
+            return refuse(CallError::new(ErrorKind::NotFound, message));
+        };
+        if matches!(how, How::Client) {
+            return Plan::Client;
+        }
+        let fields = match &call.arguments {
+            Value::Object(fields) => fields,
+            other => {
+                let written = other.as_str().map(str::to_owned).unwrap_or_else(|| other.to_string());
+                let reason = serde_json::from_str::<Map<String, Value>>(&written).err();
+                let reason = reason.map(|reason| reason.to_string()).unwrap_or_default();
+                let message = Message::new(&NOT_JSON).with("tool", &call.name).with("reason", reason);
+                return refuse(CallError::new(ErrorKind::Validation, message));
+            }
+        };
+        match how {
+            How::Tool(bound) => self.plan_tool(at, call, &bound, fields).await,
+            How::FindTools => Plan::Told(at.find_tools(call, fields)),
+            How::TaskResult => Plan::Told(at.task_result(call, fields, transcript)),
+            How::ReadResult => Plan::Told(self.read_result(at, call, fields).await),
+            How::Client => Plan::Client,
+        }
+    }
+
+    async fn plan_tool(
+        &self,
+        at: &At,
+        call: &StepCall,
+        bound: &Arc<Bound>,
+        fields: &Map<String, Value>,
+    ) -> Plan {
+        let options = CallOptions {
+            timeout: bound.overrides.timeout.map(Duration::from_millis),
+            retries: bound.overrides.retry_count,
+            call_id: Some(call.call_id.clone()),
+            agent: at.agent.as_ref().map(|agent| agent.id),
+            conversation: at.is_kept.then(|| ConversationId::from(Uuid::from(at.conversation))),
+            binding: bound.binding.clone(),
+            cancel: Some(at.cancel.clone()),
+            ..CallOptions::default()
+        };
+        let request =
+            CallRequest { tool: bound.id.clone(), arguments: Value::Object(fields.clone()), options };
+        let bearing = self.0.tools.bearing(&at.caller, &bound.id, bound.binding.as_deref()).await;
+        let Ok(Some(bearing)) = bearing else {
+            // Calling it says why it cannot be called.
+            return Plan::Call(request, Effect::Read);
+        };
+        if !bound.is_async && !bearing.may_ask && bearing.reply == Reply::Now {
+            return Plan::Call(request, bearing.effect);
+        }
+        let Ok(foreseen) = self.0.tools.foresee(&at.caller, request.clone()).await else {
+            return Plan::Call(request, bearing.effect);
+        };
+        let reason = match (bound.is_async, foreseen.asks, foreseen.reply) {
+            (true, _, _) => Reason::Async,
+            (false, true, _) => Reason::Approval,
+            (false, false, Reply::Now) => return Plan::Call(request, foreseen.effect),
+            (false, false, Reply::Polled { .. } | Reply::CalledBack { .. }) => Reason::Later,
+        };
+        Plan::Task(Box::new(request), Box::new(foreseen), reason)
+    }
+
+    /// Makes a call here and now.
+    fn call<'a>(
+        &'a self,
+        at: &'a At,
+        step: u32,
+        call: &'a StepCall,
+        request: CallRequest,
+    ) -> BoxFuture<'a, Result<Value, Halt>> {
+        Box::pin(async move {
+            let locale = at.caller.locale;
+            let (call_id, name) = (call.call_id.clone(), call.name.clone());
+            let mut result = match self.0.tools.call(&at.caller, request).await {
+                Ok(result) => {
+                    at.log_done(&result);
+                    shown(&result, locale)
+                }
+                Err(error) => failed(&call_id, &name, error, locale),
+            };
+            self.shorten(at, &call_id, &name, &mut result).await;
+            at.talk.tell(ChatEvent::Result { step, call_id, name, result: result.clone() });
+            Ok(result)
+        })
+    }
+
+    /// Cuts a result that is too large for a model, and keeps the whole of it as a file.
+    pub(crate) async fn shorten(&self, at: &At, call: &CallId, name: &str, result: &mut Value) {
+        let Some(text) = too_large(result) else { return };
+        let handle = match at.caller.user {
+            Some(user) => {
+                let file = format!("{name}-{call}.txt");
+                let kept = self.0.around.keep(at.caller.space, user, file, text.clone()).await;
+                kept.inspect_err(
+                    |error| tracing::warn!(call.id = %call, %error, "A large result could not be kept"),
+                )
+                .ok()
+            }
+            None => None,
+        };
+        cut(result, &text, handle);
+    }
+
+    /// The run that a call becomes.
+    async fn task(
+        &self,
+        at: &At,
+        step: u32,
+        (place, call): (usize, &StepCall),
+        request: &CallRequest,
+        foreseen: &Foreseen,
+        reason: Reason,
+    ) -> Result<NewRun, Halt> {
+        let shown = self.0.tools.shown(&at.caller, &request.tool, &foreseen.arguments).await?.on_record;
+        let shown = (shown != *foreseen.arguments).then_some(shown);
+        // What nobody waits for is heard among what is sent to the conversation.
+        let parent = match reason {
+            Reason::Async => format!("{}:{}", haft_runs::INBOX, call.call_id),
+            Reason::Approval | Reason::Later => key::call(at.turn, step, place),
+        };
+        let begin = Begin {
+            id: task_id(&call.call_id),
+            delay: Duration::ZERO,
+            priority: None,
+            patience: None,
+            key: None,
+            most_deaths: self.0.most_deaths,
+            parent: at.is_durable.then_some((at.conversation, parent)),
+        };
+        Ok(begin.run(&at.caller, request, foreseen, shown))
+    }
+
+    /// Starts what became tasks. Whatever happens, each is started once: its id is that of its call.
+    async fn start(
+        &self,
+        cx: &mut RunContext,
+        at: &At,
+        step: u32,
+        news: Vec<(usize, Reason, NewRun)>,
+        calls: &[StepCall],
+    ) -> Result<(), Halt> {
+        let awaited = news.iter().filter(|(_, reason, _)| *reason != Reason::Async);
+        let waits: Vec<Wait> = awaited.map(|(place, reason, _)| wait(at, step, *place, *reason)).collect();
+        let tasks: Vec<(usize, Task)> = news
+            .iter()
+            .map(|(place, reason, new)| (*place, Task { task_id: new.id.to_string(), reason: *reason }))
+            .collect();
+        let told: Map<String, Value> =
+            tasks.iter().map(|(place, task)| (place.to_string(), json!(task))).collect();
+        let runs = self.runs()?.clone();
+        // The call ids are known to the journal before anything is begun under them.
+        cx.note().await?;
+        let key = key::tasks(at.turn, step);
+        let started = cx.step_with(&key, Effect::Idempotent, waits, || async move {
+            for (_, _, new) in news {
+                runs.start(new).await?;
+            }
+            Ok(Value::Object(told))
+        });
+        started.await?;
+        for (place, task) in tasks {
+            if let (Reason::Async, Some(call)) = (task.reason, calls.get(place)) {
+                self.came(cx, at, step, (place, call), &json!({"pending": task}));
+            }
+        }
+        Ok(())
+    }
+
+    /// A call that was under way when a process died, and that may not be made again.
+    async fn lost(&self, at: &At, call: &StepCall, request: CallRequest) -> Value {
+        let locale = at.caller.locale;
+        let message = Message::new(&LOST).with("tool", &call.name);
+        let error = CallError::new(ErrorKind::Unknown, message);
+        match self.0.tools.settle(&at.caller, request, error.clone()).await {
+            Ok(result) => shown(&result, locale),
+            Err(_) => failed(&call.call_id, &call.name, error, locale),
+        }
+    }
+}
+
+impl At {
+    fn find_tools(&self, call: &StepCall, fields: &Map<String, Value>) -> Value {
+        let query = fields.get("query").and_then(Value::as_str).unwrap_or_default();
+        let found: Vec<Value> = self.toolbox.search(query).into_iter().map(crate::toolbox::told).collect();
+        answered(&call.call_id, &call.name, json!({"tools": found}))
+    }
+
+    fn task_result(&self, call: &StepCall, fields: &Map<String, Value>, transcript: &Transcript) -> Value {
+        let wanted = fields.get("callId").and_then(Value::as_str).unwrap_or_default();
+        let data = match transcript.ended(wanted) {
+            Some(output) => output.clone(),
+            None if transcript.pending().any(|(call, _)| call.call_id.as_str() == wanted) => {
+                json!({"status": "pending", "callId": wanted})
+            }
+            None => json!({"status": "unknown", "callId": wanted, "note": "no call of this id is pending"}),
+        };
+        answered(&call.call_id, &call.name, data)
+    }
+}
+
+/// The task that a call becomes has the call's own id.
+fn task_id(call: &CallId) -> RunId {
+    RunId::from(Uuid::try_parse(call.as_str()).unwrap_or_else(|_| Uuid::now_v7()))
+}
+
+fn wait(at: &At, step: u32, place: usize, reason: Reason) -> Wait {
+    let word = match reason {
+        Reason::Approval => "decision",
+        Reason::Later | Reason::Async => TASK,
+    };
+    Wait { key: key::call(at.turn, step, place), for_what: word.to_owned(), shown: None, at_most: None }
+}

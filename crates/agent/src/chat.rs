@@ -1,0 +1,141 @@
+//! Conversations: what they are carried on with, and how one is begun, spoken to and stopped.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use haft_core::{CallError, Caller, ErrorKind, RunId};
+use haft_engine::ToolService;
+use haft_runs::{About, NewRun, Place, RunKey, Runs};
+use serde_json::Value;
+
+use crate::chat_run::ChatRun;
+use crate::live::Live;
+use crate::models::Models;
+use crate::said::{Letter, Role};
+use crate::surroundings::Surroundings;
+
+/// What a run of this program is called.
+pub(crate) const NAME: &str = "chat";
+
+/// A title has so many characters, at most.
+const LONGEST_TITLE: usize = 80;
+
+/// Conversations. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Chat(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) tools: ToolService,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) around: Arc<dyn Surroundings>,
+    pub(crate) live: Live,
+    pub(crate) most_deaths: u32,
+    /// Known once there are runs, which know this program.
+    pub(crate) runs: OnceLock<Runs>,
+}
+
+/// Whether a conversation is there to be found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// Until somebody deletes it.
+    Kept,
+    /// Until its turn is over, with whatever whoever asked has to carry out themselves.
+    Parked,
+}
+
+impl Chat {
+    pub fn new(
+        tools: ToolService,
+        models: Arc<dyn Models>,
+        around: Arc<dyn Surroundings>,
+        most_deaths: u32,
+    ) -> Self {
+        let (live, runs) = (Live::default(), OnceLock::new());
+        Self(Arc::new(Inner { tools, models, around, live, most_deaths, runs }))
+    }
+
+    /// Tells it where its runs are carried on.
+    pub fn runs_at(&self, runs: Runs) {
+        // There is one worker in a process.
+        let _ = self.0.runs.set(runs);
+    }
+
+    pub fn live(&self) -> &Live {
+        &self.0.live
+    }
+
+    pub(crate) fn runs(&self) -> Result<&Runs, CallError> {
+        let none = || CallError::text(ErrorKind::Internal, "there is nobody here who carries runs on");
+        self.0.runs.get().ok_or_else(none)
+    }
+
+    /// Begins a conversation here and now; or finds the one that was begun before with the same key.
+    pub async fn begin(
+        &self,
+        caller: &Caller,
+        id: RunId,
+        chat: &ChatRun,
+        keeping: Keeping,
+        key: Option<RunKey>,
+    ) -> Result<RunId, CallError> {
+        let agent = chat.agent.map(|agent| agent.to_string());
+        let conversation = (keeping == Keeping::Kept).then(|| id.to_string());
+        let new = NewRun {
+            id,
+            space: caller.space,
+            user: caller.user,
+            program: NAME,
+            about: About {
+                lane: agent.clone().unwrap_or_else(|| NAME.to_owned()),
+                lane_limit: None,
+                name: title(chat),
+                call_id: None,
+                agent,
+                conversation,
+            },
+            input: serde_json::to_value(chat).unwrap_or_default(),
+            priority: 0,
+            delay: Duration::ZERO,
+            most_deaths: self.0.most_deaths,
+            key,
+            parent: None,
+            place: Place::Queue,
+        };
+        let (run, _) = self.runs()?.start_here(new).await?;
+        Ok(run.id)
+    }
+
+    /// Says something in a conversation; false when it has ended.
+    pub async fn say(
+        &self,
+        caller: &Caller,
+        id: RunId,
+        letter: &Letter,
+        key: Option<RunKey>,
+    ) -> Result<bool, CallError> {
+        let message = serde_json::to_value(letter).unwrap_or(Value::Null);
+        self.runs()?.send(caller.space, id, message, key).await
+    }
+
+    /// Whether this process carries a conversation on right now.
+    pub fn holds(&self, id: RunId) -> bool {
+        self.runs().is_ok_and(|runs| runs.holds(id))
+    }
+
+    /// Ends the turn that this process carries on; false when it is not here.
+    pub fn stop_here(&self, id: RunId) -> bool {
+        self.runs().is_ok_and(|runs| runs.cancel_here(id))
+    }
+}
+
+/// The first words of the user, as a line.
+fn title(chat: &ChatRun) -> String {
+    let said = chat.first.messages.iter().find(|message| message.role == Role::User);
+    let words = said.map(|message| message.words()).unwrap_or_default();
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= LONGEST_TITLE {
+        return line;
+    }
+    let cut: String = line.chars().take(LONGEST_TITLE - 1).collect();
+    format!("{}…", cut.trim_end())
+}

@@ -1,0 +1,209 @@
+//! What happens in a turn, for whoever follows it while it happens.
+
+use haft_core::CallId;
+use haft_llm::Usage;
+use serde_json::{Value, json};
+
+use crate::said::Letter;
+use crate::transcript::{CallState, Finish, StepCall, Task, Turn};
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ChatEvent {
+    /// What the turn begins with, as doors show it.
+    TurnStart {
+        input: Vec<Value>,
+        letters: Vec<String>,
+        replaces: Option<u32>,
+    },
+    Text {
+        step: u32,
+        text: String,
+    },
+    Reasoning {
+        step: u32,
+        text: String,
+    },
+    /// What came of the step's text so far counts no more.
+    MessageReset {
+        step: u32,
+    },
+    Call {
+        step: u32,
+        call_id: CallId,
+        name: String,
+        arguments: Value,
+    },
+    Pending {
+        step: u32,
+        call_id: CallId,
+        name: String,
+        task: Task,
+    },
+    /// A `ToolExecutionResult`, as doors show it.
+    Result {
+        step: u32,
+        call_id: CallId,
+        name: String,
+        result: Value,
+    },
+    Warning {
+        message: String,
+    },
+    MessageDone {
+        text: String,
+    },
+    Usage(Usage),
+    Error(Value),
+    Done {
+        finish: Finish,
+        steps: u32,
+    },
+}
+
+impl ChatEvent {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::TurnStart { .. } => "turn.start",
+            Self::Text { .. } => "message.delta",
+            Self::Reasoning { .. } => "reasoning.delta",
+            Self::MessageReset { .. } => "message.reset",
+            Self::Call { .. } => "tool.call",
+            Self::Pending { .. } => "tool.pending",
+            Self::Result { .. } => "tool.result",
+            Self::Warning { .. } => "warning",
+            Self::MessageDone { .. } => "message.done",
+            Self::Usage(_) => "usage",
+            Self::Error(_) => "error",
+            Self::Done { .. } => "done",
+        }
+    }
+
+    /// Whether nothing comes after it in its turn.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Self::Done { .. })
+    }
+
+    /// The event's own fields, and where it happened.
+    pub fn data(&self, conversation: &str, turn: u32) -> Value {
+        let mut data = match self {
+            Self::TurnStart { input, replaces, .. } => {
+                let mut data = json!({"conversationId": conversation, "input": input});
+                if let Some(replaces) = replaces {
+                    data["replaces"] = json!(replaces);
+                }
+                data
+            }
+            Self::Text { step, text } | Self::Reasoning { step, text } => json!({"step": step, "text": text}),
+            Self::MessageReset { step } => json!({"step": step}),
+            Self::Call { step, call_id, name, arguments } => {
+                json!({"step": step, "callId": call_id, "name": name, "arguments": arguments})
+            }
+            Self::Pending { step, call_id, name, task } => json!({
+                "step": step, "callId": call_id, "name": name, "taskId": task.task_id, "reason": task.reason,
+            }),
+            Self::Result { step, call_id, name, result } => {
+                let mut data = result.clone();
+                data["step"] = json!(step);
+                data["callId"] = json!(call_id);
+                data["name"] = json!(name);
+                data
+            }
+            Self::Warning { message } => json!({"message": message}),
+            Self::MessageDone { text } => json!({"message": {"role": "assistant", "content": text}}),
+            Self::Usage(usage) => json!(usage),
+            Self::Error(error) => error.clone(),
+            Self::Done { finish, steps } => {
+                json!({"conversationId": conversation, "finishReason": finish.as_str(), "steps": steps})
+            }
+        };
+        data["turn"] = json!(turn);
+        data
+    }
+
+    /// What happened in a turn, as far as its journal tells.
+    pub fn of(turn: &Turn) -> Vec<Self> {
+        let mut events = vec![Self::start(turn)];
+        for step in &turn.steps {
+            let number = step.step;
+            events.extend(
+                step.answer.warnings.iter().map(|message| Self::Warning { message: message.clone() }),
+            );
+            if let Some(reasoning) = step.answer.reasoning.as_ref().filter(|thought| !thought.text.is_empty())
+            {
+                events.push(Self::Reasoning { step: number, text: reasoning.text.clone() });
+            }
+            if !step.answer.text.is_empty() {
+                events.push(Self::Text { step: number, text: step.answer.text.clone() });
+            }
+            events.extend(step.calls.iter().map(|call| Self::called(number, call)));
+            events.extend(step.calls.iter().filter_map(|call| Self::came(number, call)));
+        }
+        if let Some(end) = &turn.end {
+            events.extend(Self::ended(turn, end));
+        }
+        events
+    }
+
+    pub(crate) fn start(turn: &Turn) -> Self {
+        let input = turn.input.iter().flat_map(shown).collect();
+        let letters = turn.input.iter().filter_map(|letter| letter.id().map(str::to_owned)).collect();
+        Self::TurnStart { input, letters, replaces: turn.setup.replaces }
+    }
+
+    pub(crate) fn called(step: u32, call: &StepCall) -> Self {
+        let StepCall { call_id, name, arguments, .. } = call.clone();
+        Self::Call { step, call_id, name, arguments }
+    }
+
+    pub(crate) fn came(step: u32, call: &StepCall) -> Option<Self> {
+        let (call_id, name) = (call.call_id.clone(), call.name.clone());
+        match &call.state {
+            CallState::Running => None,
+            CallState::Awaited(task) | CallState::Pending(task) => {
+                Some(Self::Pending { step, call_id, name, task: task.clone() })
+            }
+            CallState::Done(result) => Some(Self::Result { step, call_id, name, result: result.clone() }),
+        }
+    }
+
+    pub(crate) fn ended(turn: &Turn, end: &crate::transcript::TurnEnd) -> Vec<Self> {
+        let mut events: Vec<Self> =
+            end.warnings.iter().map(|message| Self::Warning { message: message.clone() }).collect();
+        if end.error.is_none() || !end.text.is_empty() {
+            events.push(Self::MessageDone { text: end.text.clone() });
+        }
+        events.push(Self::Usage(end.usage));
+        events.extend(end.error.clone().map(Self::Error));
+        events.push(Self::Done { finish: end.finish, steps: steps_of(turn) });
+        events
+    }
+}
+
+pub(crate) fn steps_of(turn: &Turn) -> u32 {
+    u32::try_from(turn.steps.len()).unwrap_or(u32::MAX)
+}
+
+/// What was sent, as doors show it.
+pub fn shown(letter: &Letter) -> Vec<Value> {
+    match letter {
+        Letter::Said(said) => {
+            let message = |message: &crate::said::Message| {
+                let (role, content) = (message.role, message.shown());
+                json!({"role": role, "content": content, "messageId": said.id, "at": said.asked.at})
+            };
+            said.messages.iter().map(message).collect()
+        }
+        Letter::Returned(returned) => {
+            let message = |message: &crate::said::Message| json!({"role": message.role, "content": message.shown(), "messageId": returned.id, "at": returned.asked.at});
+            returned.messages.iter().map(message).collect()
+        }
+        Letter::GoOn(_) => Vec::new(),
+        Letter::Ended(ended) => {
+            let name = ended.output["toolName"].clone();
+            vec![json!({
+                "role": "task", "taskId": ended.run, "callId": ended.name, "name": name, "result": ended.output,
+            })]
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Files in a conversation: images that the model is shown, and large results in which it reads on.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use haft_core::{ArtifactBytes, CallError, ErrorKind, Message};
+use haft_llm::{Image, ImageSource};
+use serde_json::{Map, Value, json};
+
+use crate::chat::Chat;
+use crate::result::{answered, failed, head};
+use crate::transcript::StepCall;
+use crate::turn::At;
+
+haft_core::templates! {
+    NOT_TEXT = "chat.notText",
+        "{handle} is no text",
+        "{handle} 不是文本";
+}
+
+/// So much is read at once, in bytes.
+const PIECE: usize = 16 << 10;
+
+/// The largest file that is looked into.
+const LARGEST: u64 = 64 << 20;
+
+/// A file as a model is shown it.
+pub(crate) fn as_image(file: &ArtifactBytes) -> Image {
+    Image { media_type: file.media_type.clone(), source: ImageSource::Data(STANDARD.encode(&file.bytes)) }
+}
+
+impl Chat {
+    /// A piece of a result that was too large to be shown whole.
+    pub(crate) async fn read_result(&self, at: &At, call: &StepCall, fields: &Map<String, Value>) -> Value {
+        let handle = fields.get("handle").and_then(Value::as_str).unwrap_or_default();
+        let file = self.0.around.file(at.caller.space, at.caller.user, handle, LARGEST).await;
+        let text = file.and_then(|file| {
+            let no_text =
+                || CallError::new(ErrorKind::Validation, Message::new(&NOT_TEXT).with("handle", handle));
+            String::from_utf8(file.bytes.to_vec()).map_err(|_| no_text())
+        });
+        match text {
+            Ok(text) => answered(&call.call_id, &call.name, piece(&text, fields)),
+            Err(error) => failed(&call.call_id, &call.name, error, at.caller.locale),
+        }
+    }
+}
+
+fn piece(text: &str, fields: &Map<String, Value>) -> Value {
+    let offset = fields.get("offset").and_then(Value::as_u64).and_then(|offset| usize::try_from(offset).ok());
+    let offset = offset.unwrap_or_default();
+    let start = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
+    let rest = text.get(start..).unwrap_or_default();
+    let wanted = fields.get("find").and_then(Value::as_str).filter(|wanted| !wanted.is_empty());
+    let (found, is_found) = match wanted {
+        None => (0, true),
+        Some(wanted) => rest.find(wanted).map_or((0, false), |at| (at, true)),
+    };
+    if !is_found {
+        return json!({"found": false, "offset": offset, "length": text.chars().count()});
+    }
+    let shown = head(rest.get(found..).unwrap_or_default(), PIECE);
+    let offset = offset + rest.get(..found).unwrap_or_default().chars().count();
+    let next = offset + shown.chars().count();
+    let length = text.chars().count();
+    json!({
+        "text": shown, "offset": offset, "length": length,
+        "nextOffset": (next < length).then_some(next),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reads_on_from_where_one_was_or_from_a_word() {
+        let text = "天气".repeat(PIECE);
+        let fields = |value: Value| value.as_object().cloned().expect("an object");
+        let first = piece(&text, &fields(json!({})));
+        let next = first["nextOffset"].as_u64().expect("more");
+        let second = piece(&text, &fields(json!({"offset": next})));
+        assert_eq!(second["offset"], next);
+        let found = piece("one two three", &fields(json!({"find": "two"})));
+        assert_eq!((&found["text"], &found["nextOffset"]), (&json!("two three"), &Value::Null));
+        assert_eq!(piece("one", &fields(json!({"find": "two"})))["found"], false);
+    }
+}

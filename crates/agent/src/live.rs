@@ -1,0 +1,209 @@
+//! Turns that this process carries on, for whoever follows them while they happen.
+//!
+//! Only what is under way is here, and for a moment what has just ended; all else is in the journal.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use haft_core::{CallId, RunId};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::event::ChatEvent;
+
+/// Whoever was cut off finds a turn that has ended here for so long.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+/// All turns under way in this process.
+pub struct Live {
+    talks: Mutex<HashMap<RunId, Arc<Talk>>>,
+    /// How many turns were begun, ever.
+    begun: watch::Sender<u64>,
+}
+
+/// One turn while it happens.
+pub struct Talk {
+    pub turn: u32,
+    /// Another one where the turn is carried on by another process, or once more.
+    pub stream: u32,
+    /// Words that were told cannot be taken back.
+    pub(crate) is_final: bool,
+    state: Mutex<State>,
+    count: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+struct State {
+    events: Vec<Arc<ChatEvent>>,
+    /// Calls whose results, or that these come later, were told.
+    told: HashSet<(CallId, bool)>,
+    /// How it ended, told once that is kept.
+    ending: Vec<ChatEvent>,
+    ended_at: Option<Instant>,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self { talks: Mutex::default(), begun: watch::Sender::new(0) }
+    }
+}
+
+impl Live {
+    fn talks(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Talk>>> {
+        self.talks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The turn of a conversation that is under way here, or was a moment ago.
+    pub fn talk(&self, conversation: RunId) -> Option<Arc<Talk>> {
+        self.talks().get(&conversation).cloned()
+    }
+
+    /// Tells that some turn was begun.
+    pub fn begins(&self) -> watch::Receiver<u64> {
+        self.begun.subscribe()
+    }
+
+    /// Begins a turn, or goes on with it; what happened in it before is told first.
+    pub(crate) fn begin(
+        &self,
+        conversation: RunId,
+        turn: u32,
+        before: impl FnOnce() -> Vec<ChatEvent>,
+    ) -> Arc<Talk> {
+        let mut talks = self.talks();
+        if let Some(talk) = talks.get(&conversation).filter(|talk| talk.turn == turn && !talk.is_over()) {
+            return talk.clone();
+        }
+        talks.retain(|_, talk| !talk.is_forgotten());
+        let talk = Arc::new(Talk::new(turn));
+        before().into_iter().for_each(|event| talk.tell(event));
+        talks.insert(conversation, talk.clone());
+        drop(talks);
+        self.begun.send_modify(|begun| *begun += 1);
+        talk
+    }
+
+    /// Forgets a turn that another process carries on by now.
+    pub fn forget(&self, conversation: RunId, stale: &Talk) {
+        let mut talks = self.talks();
+        if talks.get(&conversation).is_some_and(|talk| talk.stream == stale.stream) {
+            talks.remove(&conversation);
+        }
+    }
+
+    /// All that a conversation did is kept by now: how its turn ended may be told.
+    pub(crate) fn let_go(&self, conversation: RunId) {
+        if let Some(talk) = self.talk(conversation) {
+            talk.tell_ending();
+        }
+    }
+}
+
+impl Talk {
+    /// A turn that nobody has heard of yet.
+    pub(crate) fn new(turn: u32) -> Self {
+        // Enough to tell one stream from another of the same turn.
+        let stream = (Uuid::now_v7().as_u128() & 0xffff_ffff) as u32;
+        Self { turn, stream, is_final: false, state: Mutex::default(), count: watch::Sender::new(0) }
+    }
+
+    /// One whose words go where they cannot be taken back.
+    pub fn unkept() -> Self {
+        Self { is_final: true, ..Self::new(1) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells everybody who follows.
+    pub(crate) fn tell(&self, event: ChatEvent) {
+        let mut state = self.state();
+        let came = match &event {
+            ChatEvent::Result { call_id, .. } => Some((call_id.clone(), true)),
+            ChatEvent::Pending { call_id, .. } => Some((call_id.clone(), false)),
+            ChatEvent::TurnStart { .. }
+            | ChatEvent::Text { .. }
+            | ChatEvent::Reasoning { .. }
+            | ChatEvent::MessageReset { .. }
+            | ChatEvent::Call { .. }
+            | ChatEvent::Warning { .. }
+            | ChatEvent::MessageDone { .. }
+            | ChatEvent::Usage(_)
+            | ChatEvent::Error(_)
+            | ChatEvent::Done { .. } => None,
+        };
+        // What the journal tells once more need not be told again.
+        if came.is_some_and(|came| !state.told.insert(came)) {
+            return;
+        }
+        let is_last = event.is_last();
+        state.events.push(Arc::new(event));
+        if is_last {
+            state.ended_at = Some(Instant::now());
+        }
+        let count = state.events.len();
+        drop(state);
+        self.count.send_replace(count);
+    }
+
+    /// Says how it ends, to be told once that is kept.
+    pub(crate) fn end(&self, ending: Vec<ChatEvent>) {
+        self.state().ending = ending;
+    }
+
+    pub(crate) fn tell_ending(&self) {
+        let ending = std::mem::take(&mut self.state().ending);
+        ending.into_iter().for_each(|event| self.tell(event));
+    }
+
+    /// The words that were told of a step and not taken back; nothing where there were none.
+    pub(crate) fn text_of(&self, wanted: u32) -> Option<String> {
+        let mut words = String::new();
+        for event in &self.state().events {
+            match &**event {
+                ChatEvent::Text { step, text } if *step == wanted => words.push_str(text),
+                ChatEvent::MessageReset { step } if *step == wanted => words.clear(),
+                ChatEvent::Text { .. }
+                | ChatEvent::MessageReset { .. }
+                | ChatEvent::TurnStart { .. }
+                | ChatEvent::Reasoning { .. }
+                | ChatEvent::Call { .. }
+                | ChatEvent::Pending { .. }
+                | ChatEvent::Result { .. }
+                | ChatEvent::Warning { .. }
+                | ChatEvent::MessageDone { .. }
+                | ChatEvent::Usage(_)
+                | ChatEvent::Error(_)
+                | ChatEvent::Done { .. } => {}
+            }
+        }
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// What happened from a number on.
+    pub fn events(&self, from: usize) -> Vec<Arc<ChatEvent>> {
+        self.state().events.get(from..).unwrap_or_default().to_vec()
+    }
+
+    /// How many things happened, and a way to wait for more.
+    pub fn count(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
+    }
+
+    /// So many follow it right now.
+    pub fn followers(&self) -> usize {
+        self.count.receiver_count()
+    }
+
+    /// Whether nothing more happens in it.
+    pub fn is_over(&self) -> bool {
+        self.state().ended_at.is_some()
+    }
+
+    fn is_forgotten(&self) -> bool {
+        self.state().ended_at.is_some_and(|at| at.elapsed() > REMEMBERED)
+    }
+}

@@ -1,0 +1,91 @@
+//! A turn that nobody keeps: the same loop, forgotten when it is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::{CallError, Caller, ErrorKind, RunId};
+use haft_runs::{Halt, Run, RunContext};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::ask::cancelled;
+use crate::chat::{Chat, NAME};
+use crate::chat_run::ChatRun;
+use crate::event::ChatEvent;
+use crate::live::Talk;
+use crate::said::Letter;
+use crate::transcript::{CallState, Setup, Transcript, Turn, key};
+use crate::turn::Standing;
+
+/// A call that became a task is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+impl Chat {
+    /// Takes one turn. Whoever holds the talk hears of it while it happens.
+    pub async fn once(
+        &self,
+        caller: &Caller,
+        chat: &ChatRun,
+        talk: &Arc<Talk>,
+        cancel: CancellationToken,
+    ) -> Result<Turn, CallError> {
+        let id = RunId::from(Uuid::now_v7());
+        let run = Run::unkept(id, caller.space, caller.user, NAME, Value::Null);
+        let mut cx = RunContext::unkept(run, cancel);
+        let setup = Setup { from: 0, to: 0, replaces: None, at: Timestamp::now() };
+        let input = vec![Letter::Said(chat.first.clone())];
+        let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
+        talk.tell(ChatEvent::start(&turn));
+        let mut transcript = Transcript { turns: vec![turn], last: 1, ..Transcript::default() };
+        let standing = Standing { is_kept: false, is_durable: false };
+        loop {
+            match self.turn(&mut cx, chat, &mut transcript, talk, standing).await {
+                Ok(_) => {
+                    talk.tell_ending();
+                    let taken = transcript.turns.pop();
+                    return taken.ok_or_else(|| CallError::text(ErrorKind::Internal, "the turn is gone"));
+                }
+                Err(Halt::Waiting(_)) => self.wait_for_tasks(&mut cx, caller, &transcript).await?,
+                Err(Halt::Failed(error)) => return Err(error),
+                Err(Halt::GivenBack) => {
+                    let message = "something that the answer needs is away for now";
+                    return Err(CallError::text(ErrorKind::Unavailable, message));
+                }
+                Err(halt @ (Halt::Unknown { .. } | Halt::Undone | Halt::Lost)) => {
+                    return Err(CallError::text(ErrorKind::Internal, format!("the turn stopped: {halt:?}")));
+                }
+            }
+        }
+    }
+
+    /// Waits until one of the tasks has ended that the turn cannot go on without.
+    async fn wait_for_tasks(
+        &self,
+        cx: &mut RunContext,
+        caller: &Caller,
+        transcript: &Transcript,
+    ) -> Result<(), CallError> {
+        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
+        let awaited = last.calls.iter().enumerate().find_map(|(place, call)| match &call.state {
+            CallState::Awaited(task) => Some((place, task.task_id.parse::<RunId>().ok()?)),
+            CallState::Running | CallState::Pending(_) | CallState::Done(_) => None,
+        });
+        let Some((place, task)) = awaited else { return Ok(()) };
+        let cancel = cx.cancellation().clone();
+        let ended = tokio::select! {
+            ended = self.runs()?.wait_for(caller.space, task, PATIENCE) => ended?,
+            // The turn itself says what follows from that.
+            () = cancel.cancelled() => return Ok(()),
+        };
+        let output = ended.and_then(|run| run.output).unwrap_or_else(|| {
+            let call = last.calls.get(place);
+            let (id, name) = call.map(|call| (call.call_id.clone(), call.name.clone())).unzip();
+            let id = id.unwrap_or_else(|| Uuid::from(task).into());
+            crate::result::failed(&id, name.as_deref().unwrap_or_default(), cancelled(), caller.locale)
+        });
+        cx.fulfil(&key::call(1, last.step, place), output);
+        Ok(())
+    }
+}

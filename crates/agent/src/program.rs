@@ -1,0 +1,183 @@
+//! A conversation as a run: it takes what was sent to it, takes a turn, and waits for more, for as long as it is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::agent::Resume;
+use haft_core::{BoxFuture, ErrorKind, Locale, RunId};
+use haft_runs::{Ended, GaveUp, Halt, Program, RunContext, RunStatus, Wait};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::chat::{Chat, NAME};
+use crate::chat_run::ChatRun;
+use crate::event::ChatEvent;
+use crate::said::{Letter, Said, TaskEnded};
+use crate::transcript::{Finish, Setup, Transcript, Turn, key};
+use crate::turn::{Standing, request_of};
+
+/// What whoever asked has to carry out themselves is waited for so long.
+const PARKED: Duration = Duration::from_secs(3600);
+
+/// Conversations, as runs.
+struct ChatProgram(Chat);
+
+impl ChatProgram {
+    async fn talk(&self, cx: &mut RunContext) -> Result<Ended, Halt> {
+        let chat = ChatRun::of(cx.run())?;
+        let is_kept = cx.run().about.conversation.is_some();
+        let mut transcript = Transcript::of(&chat, |key| cx.known(key));
+        loop {
+            if transcript.open().is_none() {
+                self.begin(cx, &chat, is_kept, &mut transcript).await?;
+            }
+            let (id, turn) = (cx.run().id, transcript.last);
+            let open = transcript.open().cloned();
+            let before = move || open.iter().flat_map(ChatEvent::of).collect();
+            let talk = self.0.live().begin(id, turn, before);
+            let standing = Standing { is_kept, is_durable: true };
+            let finish = self.0.turn(cx, &chat, &mut transcript, &talk, standing).await?;
+            if !is_kept && finish != Finish::ToolCalls {
+                return Ok(Ended {
+                    status: RunStatus::Succeeded,
+                    output: json!({"finish": finish}),
+                    is_dead_letter: false,
+                });
+            }
+            if cx.cancellation().is_cancelled() {
+                // What was sent meanwhile is heard by whoever takes it next, whom nobody has told to stop.
+                return Err(Halt::Waiting(vec![self.more(&transcript, cx, is_kept)]));
+            }
+        }
+    }
+
+    /// Waits until there is something to take a turn for, and begins it.
+    async fn begin(
+        &self,
+        cx: &mut RunContext,
+        chat: &ChatRun,
+        is_kept: bool,
+        transcript: &mut Transcript,
+    ) -> Result<(), Halt> {
+        let is_first = transcript.last == 0;
+        while !is_first && !self.opens(cx, chat, &transcript.unheard).await? {
+            let at_most = (!is_kept).then_some(PARKED);
+            let came = cx.receive(&transcript.taken_in_all.to_string(), at_most).await?;
+            if came.is_empty() {
+                let message = "nobody came back in time";
+                return Err(Halt::Failed(haft_core::CallError::text(ErrorKind::Timeout, message)));
+            }
+            // It came before the turn before was let go of, and how that ended is not told yet.
+            cx.note().await?;
+            self.0.live().let_go(cx.run().id);
+            transcript.taken_in_all += 1;
+            transcript.unheard.extend(came.iter().filter_map(|letter| Letter::deserialize(letter).ok()));
+        }
+        let mut input: Vec<Letter> = std::mem::take(&mut transcript.unheard);
+        if is_first {
+            input.insert(0, Letter::Said(chat.first.clone()));
+        }
+        let setup = Setup {
+            from: transcript.taken,
+            to: transcript.taken_in_all,
+            replaces: input.iter().filter_map(replaces).min(),
+            at: Timestamp::now(),
+        };
+        transcript.last += 1;
+        transcript.taken = setup.to;
+        if let Some(replaced) = setup.replaces {
+            transcript.turns.retain(|earlier| earlier.turn < replaced);
+        }
+        cx.put(&key::setup(transcript.last), serde_json::to_value(&setup).unwrap_or_default());
+        let turn = Turn { turn: transcript.last, setup, input, steps: Vec::new(), end: None };
+        tracing::info!(
+            conversation.id = %cx.run().id, request.id = request_of(&turn), turn = turn.turn,
+            agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
+        );
+        transcript.turns.push(turn);
+        transcript.give_back();
+        Ok(())
+    }
+
+    /// Whether there is something to take a turn for: somebody spoke, or a task ended and the agent does not wait.
+    async fn opens(&self, cx: &RunContext, chat: &ChatRun, heard: &[Letter]) -> Result<bool, Halt> {
+        if heard.iter().any(|letter| letter.id().is_some()) {
+            return Ok(true);
+        }
+        if heard.is_empty() {
+            return Ok(false);
+        }
+        let resume = match chat.agent {
+            Some(agent) => self.0.agent(cx.run().space, agent).await.map(|agent| agent.spec.config.resume),
+            None => Ok(Resume::Auto),
+        };
+        // An agent that is gone or off takes no turn of its own.
+        Ok(resume.is_ok_and(|resume| resume == Resume::Auto))
+    }
+
+    /// The step in which the conversation waits for what is sent to it.
+    fn more(&self, transcript: &Transcript, cx: &RunContext, is_kept: bool) -> Wait {
+        let heard = cx.all().filter(|step| step.key.starts_with(haft_runs::INBOX));
+        let after = heard.filter_map(|step| step.output.as_ref()?["upTo"].as_u64()).max().unwrap_or_default();
+        Wait {
+            key: format!("{}:{}", haft_runs::INBOX, transcript.taken_in_all),
+            for_what: haft_runs::INBOX.to_owned(),
+            shown: Some(json!({"after": after})),
+            at_most: (!is_kept).then_some(PARKED),
+        }
+    }
+}
+
+fn replaces(letter: &Letter) -> Option<u32> {
+    match letter {
+        Letter::Said(Said { replaces, .. }) => *replaces,
+        Letter::GoOn(_) | Letter::Returned(_) | Letter::Ended(_) => None,
+    }
+}
+
+impl Transcript {
+    /// What came of a task, where that is known.
+    pub fn ended(&self, call: &str) -> Option<&Value> {
+        let letters = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.unheard);
+        let mut ended = letters.filter_map(|letter| match letter {
+            Letter::Ended(ended) => Some(ended),
+            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
+        });
+        ended.find(|TaskEnded { name, .. }| name == call).map(|ended| &ended.output)
+    }
+}
+
+impl Program for ChatProgram {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn run<'a>(&'a self, context: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>> {
+        Box::pin(self.talk(context))
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
+
+    fn let_go(&self, run: RunId) {
+        self.0.live().let_go(run);
+    }
+
+    fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended> {
+        Box::pin(async move {
+            let error = match why {
+                GaveUp::Failed(error) => error.to_json(Locale::En),
+                GaveUp::Unknown | GaveUp::Deaths | GaveUp::Cancelled => json!({"kind": ErrorKind::Internal}),
+            };
+            tracing::warn!(conversation.id = %context.run().id, %error, "A conversation ended that could not go on");
+            Ended { status: RunStatus::Failed, output: json!({"error": error}), is_dead_letter: false }
+        })
+    }
+}
+
+/// What is to be registered with the worker.
+pub fn program(chat: Chat) -> Arc<dyn Program> {
+    Arc::new(ChatProgram(chat))
+}

@@ -1,0 +1,204 @@
+//! What a model is asked in a step: the instructions, the conversation, and the tools it may call.
+//!
+//! Only the agent's author and whoever asks speak in the system role; results of tools never do.
+
+use std::collections::HashMap;
+
+use haft_core::agent::Agent;
+use haft_llm::{
+    Call, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolDefinition, ToolResult, Turn as ModelTurn,
+};
+use serde_json::{Value, json};
+
+use crate::chat_run::ChatRun;
+use crate::result::{cut, too_large};
+use crate::said::{Letter, Message, Piece, Role, TaskEnded};
+use crate::toolbox::TASK_RESULT;
+use crate::transcript::{CallState, Finish, StepCall, Transcript, Turn};
+
+/// Images of the conversation by their addresses, where they are files of the user's.
+pub(crate) type Images = HashMap<String, Image>;
+
+/// The question of a step.
+pub(crate) fn request(
+    chat: &ChatRun,
+    agent: Option<&Agent>,
+    transcript: &Transcript,
+    model: &str,
+    tools: Vec<ToolDefinition>,
+    images: &Images,
+) -> ModelRequest {
+    let config = agent.map(|agent| &agent.spec.config);
+    let asking = &chat.asking;
+    let tool_choice = asking.tool_choice.as_ref().or(config.and_then(|config| config.tool_choice.as_ref()));
+    ModelRequest {
+        model: model.to_owned(),
+        system: system(chat, agent, transcript),
+        turns: transcript.turns.iter().flat_map(|turn| said(turn, images)).collect(),
+        tool_choice: choice(tool_choice),
+        tools,
+        parallel_tool_calls: asking
+            .parallel_tool_calls
+            .or(config.map(|config| config.parallel_tool_calls))
+            .unwrap_or(true),
+        temperature: asking.temperature.or(config.and_then(|config| config.temperature)),
+        max_tokens: asking.max_tokens.or(config.and_then(|config| config.max_tokens)),
+        context_tokens: None,
+    }
+}
+
+/// `auto`, `none`, `required`, a tool's name, or OpenAI's object.
+fn choice(written: Option<&Value>) -> ToolChoice {
+    match written.and_then(Value::as_str) {
+        None => {
+            match written.and_then(|choice| choice["function"]["name"].as_str().or(choice["name"].as_str())) {
+                Some(name) => ToolChoice::Tool(name.to_owned()),
+                None => ToolChoice::Auto,
+            }
+        }
+        Some("auto") => ToolChoice::Auto,
+        Some("none") => ToolChoice::None,
+        Some("required") => ToolChoice::Required,
+        Some(name) => ToolChoice::Tool(name.to_owned()),
+    }
+}
+
+fn system(chat: &ChatRun, agent: Option<&Agent>, transcript: &Transcript) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(agent) = agent.filter(|agent| !agent.spec.system_prompt.trim().is_empty()) {
+        parts.push(agent.spec.system_prompt.clone());
+    }
+    let given = chat.first.messages.iter().filter(|message| message.role == Role::System);
+    parts.extend(given.map(Message::words));
+    let pending: Vec<String> =
+        transcript.pending().map(|(call, _)| format!("- {} (callId {})", call.name, call.call_id)).collect();
+    if !pending.is_empty() {
+        parts.push(format!(
+            "These calls are still pending. Their results come by themselves; do not call the same thing again:\n{}",
+            pending.join("\n")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// A turn as the model reads it.
+fn said(turn: &Turn, images: &Images) -> Vec<ModelTurn> {
+    let mut turns = Vec::new();
+    let ended: Vec<&TaskEnded> = turn.input.iter().filter_map(ended).collect();
+    if !ended.is_empty() {
+        turns.extend(arrived(turn.turn, &ended));
+    }
+    for message in turn.input.iter().flat_map(messages) {
+        match message.role {
+            Role::System => {}
+            Role::User => turns.push(ModelTurn::User { parts: parts(message, images) }),
+            Role::Assistant => {
+                turns.push(ModelTurn::Assistant { text: message.words(), reasoning: None, calls: Vec::new() })
+            }
+        }
+    }
+    for step in &turn.steps {
+        let answer = &step.answer;
+        turns.push(ModelTurn::Assistant {
+            text: answer.text.clone(),
+            reasoning: answer.reasoning.clone(),
+            calls: answer.calls.clone(),
+        });
+        if !step.calls.is_empty() {
+            turns.push(ModelTurn::ToolResults { results: step.calls.iter().map(result).collect() });
+        }
+    }
+    if let Some(end) = turn.end.as_ref().filter(|end| end.finish == Finish::Cancelled && !end.text.is_empty())
+    {
+        let is_known = turn.steps.last().is_some_and(|step| step.answer.text == end.text);
+        if !is_known {
+            let (text, calls) = (end.text.clone(), Vec::new());
+            turns.push(ModelTurn::Assistant { text, reasoning: None, calls });
+        }
+    }
+    turns
+}
+
+fn messages(letter: &Letter) -> &[Message] {
+    match letter {
+        Letter::Said(said) => &said.messages,
+        Letter::Returned(returned) => &returned.messages,
+        Letter::GoOn(_) | Letter::Ended(_) => &[],
+    }
+}
+
+fn ended(letter: &Letter) -> Option<&TaskEnded> {
+    match letter {
+        Letter::Ended(ended) => Some(ended),
+        Letter::Said(_) | Letter::Returned(_) | Letter::GoOn(_) => None,
+    }
+}
+
+/// Results that came by themselves, as calls and results of their own: a call has one result, and that was `pending`.
+fn arrived(turn: u32, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
+    let id = |place: usize| format!("haft_task_{turn}_{place}");
+    let calls = ended.iter().enumerate().map(|(place, ended)| Call {
+        id: id(place),
+        name: TASK_RESULT.to_owned(),
+        arguments: json!({"callId": ended.name}).to_string(),
+        signature: None,
+    });
+    let results = ended.iter().enumerate().map(|(place, ended)| {
+        let mut output = ended.output.clone();
+        if let Some(text) = too_large(&output) {
+            cut(&mut output, &text, None);
+        }
+        let (content, is_error) = content(&output);
+        ToolResult { call_id: id(place), name: TASK_RESULT.to_owned(), content, is_error }
+    });
+    [
+        ModelTurn::Assistant { text: String::new(), reasoning: None, calls: calls.collect() },
+        ModelTurn::ToolResults { results: results.collect() },
+    ]
+}
+
+fn parts(message: &Message, images: &Images) -> Vec<Part> {
+    let part = |piece: &Piece| match piece {
+        Piece::Text { text } => Part::Text { text: text.clone() },
+        Piece::Image { url } => match images.get(url).cloned().or_else(|| image(url)) {
+            Some(image) => Part::Image(image),
+            None => Part::Text { text: "[an image that cannot be read any more]".to_owned() },
+        },
+    };
+    message.content.iter().map(part).collect()
+}
+
+/// An image that is in its address, or at one.
+pub(crate) fn image(url: &str) -> Option<Image> {
+    if let Some(data) = url.strip_prefix("data:") {
+        let (head, data) = data.split_once(',')?;
+        let media_type = head.strip_suffix(";base64")?.to_owned();
+        return Some(Image { media_type, source: ImageSource::Data(data.to_owned()) });
+    }
+    let is_address = url.starts_with("https://") || url.starts_with("http://");
+    // Providers that want to know it look at what they fetch.
+    is_address.then(|| Image { media_type: "image/*".to_owned(), source: ImageSource::Url(url.to_owned()) })
+}
+
+fn result(call: &StepCall) -> ToolResult {
+    let (content, is_error) = match &call.state {
+        CallState::Done(result) => content(result),
+        CallState::Pending(task) | CallState::Awaited(task) => {
+            let pending = json!({"status": "pending", "taskId": task.task_id, "callId": call.call_id});
+            (pending.to_string(), false)
+        }
+        CallState::Running => {
+            (r#"{"error": {"kind": "Cancelled", "message": "not carried out"}}"#.to_owned(), true)
+        }
+    };
+    ToolResult { call_id: call.call_id.to_string(), name: call.name.clone(), content, is_error }
+}
+
+/// A result as the model reads it, and whether it is an error.
+pub(crate) fn content(result: &Value) -> (String, bool) {
+    match (result["success"].as_bool(), result.get("data")) {
+        (Some(true), Some(Value::String(text))) => (text.clone(), false),
+        (Some(true), data) => (data.unwrap_or(&Value::Null).to_string(), false),
+        (Some(false) | None, _) => (json!({"error": result["error"]}).to_string(), true),
+    }
+}

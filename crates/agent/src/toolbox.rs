@@ -1,0 +1,273 @@
+//! The tools of one turn: those of the agent, those named for this turn, those of whoever asks, and a few of the
+//! loop's own. Nothing here calls one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use haft_core::agent::{Agent, AgentBinding, Overrides};
+use haft_core::nearest::nearest;
+use haft_core::schema::any_arguments;
+use haft_core::{Binding, ToolSpec, ToolVersion};
+use haft_engine::SpaceTools;
+use haft_llm::ToolDefinition;
+use serde_json::{Value, json};
+
+use crate::transcript::{CallState, Transcript};
+
+/// More tools than this are looked for by the model.
+const MOST_SHOWN: usize = 64;
+
+/// So many are found at once.
+const MOST_FOUND: usize = 8;
+
+pub(crate) const FIND_TOOLS: &str = "find_tools";
+pub(crate) const TASK_RESULT: &str = "task_result";
+pub(crate) const READ_RESULT: &str = "read_result";
+
+/// What a model is told of a tool whose result comes later.
+const ASYNC: &str = "This tool answers {\"status\": \"pending\"} at once; its result comes by itself later. \
+                     Do not call it again for the same thing.";
+
+/// The tools that a model may call, in their order.
+#[derive(Default)]
+pub(crate) struct Toolbox {
+    all: Vec<Offered>,
+}
+
+pub(crate) struct Offered {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) how: How,
+}
+
+/// How a call is carried out.
+#[derive(Clone)]
+pub(crate) enum How {
+    /// By the engine.
+    Tool(Arc<Bound>),
+    /// By whoever asks.
+    Client,
+    FindTools,
+    TaskResult,
+    ReadResult,
+}
+
+/// A tool as an agent uses it.
+pub(crate) struct Bound {
+    pub(crate) id: String,
+    pub(crate) binding: Option<Arc<Binding>>,
+    pub(crate) overrides: Overrides,
+    pub(crate) is_async: bool,
+}
+
+impl Toolbox {
+    /// Of an agent, of the names that this turn adds, and of whoever asks. Names that nobody has are left out.
+    pub(crate) fn new(
+        tools: &SpaceTools<'_>,
+        agent: Option<&Agent>,
+        named: &[String],
+        client: &[ToolDefinition],
+    ) -> Self {
+        let mut toolbox = Self::default();
+        // What whoever asks carries out themselves is theirs, whatever others are called.
+        for definition in client {
+            toolbox.add(definition.clone(), How::Client);
+        }
+        let bindings = agent.map(|agent| agent.spec.bindings.as_slice()).unwrap_or_default();
+        let mut bound: Vec<(i64, Arc<ToolVersion>, &AgentBinding)> = bindings
+            .iter()
+            .filter(|binding| binding.is_enabled)
+            .filter_map(|binding| {
+                let tool = tools.get(&binding.tool_id.to_string())?;
+                Some((binding.sort_order, tool, binding))
+            })
+            .collect();
+        bound.sort_by(|a, b| (a.0, a.1.spec.name.as_str()).cmp(&(b.0, b.1.spec.name.as_str())));
+        for (_, tool, binding) in bound {
+            toolbox.bind(&tool, Some(binding));
+        }
+        for name in named {
+            if let Some(tool) = tools.get(name) {
+                toolbox.bind(&tool, None);
+            }
+        }
+        toolbox
+    }
+
+    fn bind(&mut self, tool: &ToolVersion, bound: Option<&AgentBinding>) {
+        let spec = &tool.spec;
+        if !spec.is_active {
+            return;
+        }
+        // A binding that cannot be read was not saved by us; its tool is not given away without it.
+        let Ok(binding) = bound.map(AgentBinding::to_binding).transpose() else { return };
+        let overrides = bound.map(|bound| bound.overrides.clone()).unwrap_or_default();
+        let is_async = overrides.run_async.unwrap_or(spec.run_async);
+        let definition = definition(spec, binding.as_ref(), is_async);
+        let binding = binding.map(Arc::new);
+        let id = tool.id.to_string();
+        self.add(definition, How::Tool(Arc::new(Bound { id, binding, overrides, is_async })));
+    }
+
+    fn add(&mut self, definition: ToolDefinition, how: How) {
+        if self.find(&definition.name).is_none() {
+            self.all.push(Offered { definition, how });
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Offered> {
+        self.all.iter().find(|offered| offered.definition.name == name)
+    }
+
+    /// How a call of this name is carried out; the loop's own tools stand behind all others.
+    pub(crate) fn how(&self, name: &str) -> Option<How> {
+        match (self.find(name), name) {
+            (Some(offered), _) => Some(offered.how.clone()),
+            (None, FIND_TOOLS) if self.is_large() => Some(How::FindTools),
+            (None, TASK_RESULT) => Some(How::TaskResult),
+            (None, READ_RESULT) => Some(How::ReadResult),
+            (None, _) => None,
+        }
+    }
+
+    /// The names that are near one that nobody has.
+    pub(crate) fn near(&self, name: &str) -> Vec<&str> {
+        let names = self.all.iter().map(|offered| offered.definition.name.as_str());
+        let near = nearest(name, names.clone(), 3);
+        if near.is_empty() { names.take(MOST_FOUND).collect() } else { near }
+    }
+
+    fn is_large(&self) -> bool {
+        self.all.len() > MOST_SHOWN
+    }
+
+    /// What the model is shown: all, or a way to find them and those it found.
+    pub(crate) fn shown(&self, transcript: &Transcript) -> Vec<ToolDefinition> {
+        let mut shown: Vec<ToolDefinition> = match self.is_large() {
+            false => self.all.iter().map(|offered| offered.definition.clone()).collect(),
+            true => {
+                let found = found(transcript);
+                let is_shown = |offered: &&Offered| {
+                    found.contains(offered.definition.name.as_str()) || matches!(offered.how, How::Client)
+                };
+                let found = self.all.iter().filter(is_shown).map(|offered| offered.definition.clone());
+                [find_tools(self.all.len())].into_iter().chain(found).collect()
+            }
+        };
+        let own = [(has_tasks(transcript), task_result()), (has_cut(transcript), read_result())];
+        for (is_needed, definition) in own {
+            if is_needed && !shown.iter().any(|shown| shown.name == definition.name) {
+                shown.push(definition);
+            }
+        }
+        shown
+    }
+
+    /// Those that fit what the model looks for, the best first.
+    pub(crate) fn search(&self, query: &str) -> Vec<&ToolDefinition> {
+        let query = query.to_lowercase();
+        let words: Vec<&str> =
+            query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let score = |definition: &ToolDefinition| -> usize {
+            let (name, about) = (definition.name.to_lowercase(), definition.description.to_lowercase());
+            let whole = usize::from(!query.trim().is_empty() && about.contains(query.trim())) * 4;
+            let each = words
+                .iter()
+                .map(|word| usize::from(name.contains(word)) * 3 + usize::from(about.contains(word)));
+            whole + each.sum::<usize>()
+        };
+        let mut scored: Vec<(usize, &ToolDefinition)> =
+            self.all.iter().map(|offered| (score(&offered.definition), &offered.definition)).collect();
+        scored.retain(|(score, _)| *score > 0);
+        scored.sort_by(|a, b| b.0.cmp(&a.0));
+        scored.into_iter().take(MOST_FOUND).map(|(_, definition)| definition).collect()
+    }
+}
+
+fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> ToolDefinition {
+    let mut parameters = spec.input_schema.clone().unwrap_or_else(any_arguments);
+    if let Some(binding) = binding {
+        binding.tool_config.hide_fixed(&mut parameters);
+    }
+    let description = match is_async {
+        true => format!("{} {ASYNC}", spec.description),
+        false => spec.description.clone(),
+    };
+    ToolDefinition { name: spec.name.to_string(), description, parameters }
+}
+
+fn find_tools(count: usize) -> ToolDefinition {
+    ToolDefinition {
+        name: FIND_TOOLS.to_owned(),
+        description: format!(
+            "Finds tools by what they do, among {count}. The tools it finds can be called from then on. \
+             Use it before you say that something cannot be done."
+        ),
+        parameters: json!({
+            "type": "object",
+            "properties": {"query": {"type": "string", "description": "A few words about what the tool should do."}},
+            "required": ["query"],
+        }),
+    }
+}
+
+pub(crate) fn task_result() -> ToolDefinition {
+    ToolDefinition {
+        name: TASK_RESULT.to_owned(),
+        description: "Gives the result of a call that was pending. Results come by themselves; \
+                      there is seldom a reason to ask."
+            .to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"callId": {"type": "string"}},
+            "required": ["callId"],
+        }),
+    }
+}
+
+fn read_result() -> ToolDefinition {
+    ToolDefinition {
+        name: READ_RESULT.to_owned(),
+        description: "Reads on in a result that was too large to be shown whole.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "handle": {"type": "string", "description": "As the result names it: artifact://…"},
+                "offset": {"type": "integer", "minimum": 0, "description": "In characters; 0 when absent."},
+                "find": {"type": "string", "description": "Begins where this text first stands, after offset."},
+            },
+            "required": ["handle"],
+        }),
+    }
+}
+
+/// The names that the model found before.
+fn found(transcript: &Transcript) -> HashSet<&str> {
+    let calls = transcript.turns.iter().flat_map(|turn| turn.calls());
+    let results = calls.filter(|call| call.name == FIND_TOOLS).filter_map(|call| match &call.state {
+        CallState::Done(result) => result["data"]["tools"].as_array(),
+        CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
+    });
+    results.flatten().filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+fn has_tasks(transcript: &Transcript) -> bool {
+    let mut calls = transcript.turns.iter().flat_map(|turn| turn.calls());
+    calls.any(|call| matches!(call.state, CallState::Pending(_)))
+}
+
+fn has_cut(transcript: &Transcript) -> bool {
+    let mut calls = transcript.turns.iter().flat_map(|turn| turn.calls());
+    calls.any(|call| match &call.state {
+        CallState::Done(result) => result["data"]["handle"].is_string(),
+        CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => false,
+    })
+}
+
+/// A tool as a search tells of it.
+pub(crate) fn told(definition: &ToolDefinition) -> Value {
+    json!({"name": definition.name, "description": definition.description})
+}

@@ -1,0 +1,335 @@
+//! A conversation as its journal tells it: turns, the steps of each, and what came of their calls.
+//!
+//! Read from the steps of a run, and from nothing else: what the model is shown, what doors show, and where a turn
+//! goes on after a crash are all this.
+
+use haft_core::CallId;
+use haft_llm::{Call, EndReason, Reasoning, Usage};
+use haft_runs::{INBOX, Step, StepState};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::chat_run::ChatRun;
+use crate::said::Letter;
+
+/// All that is known of a conversation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Transcript {
+    /// Those that count, in their order; their numbers grow, and may have gaps.
+    pub turns: Vec<Turn>,
+    /// The number of the last turn that was ever begun.
+    pub last: u32,
+    /// So often the conversation took what was sent to it, up to its last turn.
+    pub taken: u64,
+    /// What was sent since, and began no turn.
+    pub unheard: Vec<Letter>,
+    /// So often it took what was sent to it, in all.
+    pub taken_in_all: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub turn: u32,
+    pub setup: Setup,
+    pub input: Vec<Letter>,
+    pub steps: Vec<TurnStep>,
+    /// Nothing while it is under way.
+    pub end: Option<TurnEnd>,
+}
+
+/// What a turn began with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Setup {
+    /// It takes what was sent from here.
+    pub from: u64,
+    /// To before here.
+    pub to: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<u32>,
+    pub at: Timestamp,
+}
+
+/// One answer of the model, with its calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnStep {
+    pub step: u32,
+    pub answer: Answer,
+    pub calls: Vec<StepCall>,
+}
+
+/// What the model answered, as the journal has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Reasoning>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    pub end: EndReason,
+    /// `provider/model`.
+    pub model: String,
+    pub at: Timestamp,
+    pub ms: u64,
+    /// In words: tools that the model was not told of, and other things that the user should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// One call of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepCall {
+    pub call_id: CallId,
+    pub name: String,
+    /// As JSON, or as text where it is none.
+    pub arguments: Value,
+    pub state: CallState,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallState {
+    /// It may be under way, or whoever asked carries it out.
+    Running,
+    /// It became a task, and the turn waits for it.
+    Awaited(Task),
+    /// It became a task, and the turn went on.
+    Pending(Task),
+    /// A `ToolExecutionResult`, as doors show it.
+    Done(Value),
+}
+
+impl CallState {
+    /// What the journal has of a call that was carried out.
+    pub(crate) fn read(output: &Value) -> Self {
+        match Task::read(&output["pending"]) {
+            Some(task) => Self::Pending(task),
+            None => Self::Done(output.clone()),
+        }
+    }
+}
+
+/// A task that a call became.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub task_id: String,
+    pub reason: Reason,
+}
+
+impl Task {
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
+}
+
+/// Why a call became a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reason {
+    /// Its tool says so, and nobody waits for it.
+    Async,
+    /// A person is asked.
+    Approval,
+    /// Its answer comes later.
+    Later,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnd {
+    pub finish: Finish,
+    /// The last words.
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    pub usage: Usage,
+    pub at: Timestamp,
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    Stop,
+    MaxSteps,
+    ToolStop,
+    Cancelled,
+    Error,
+    /// Whoever asked has calls to carry out themselves.
+    ToolCalls,
+}
+
+impl Finish {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::MaxSteps => "max_steps",
+            Self::ToolStop => "tool_stop",
+            Self::Cancelled => "cancelled",
+            Self::Error => "error",
+            Self::ToolCalls => "tool_calls",
+        }
+    }
+}
+
+/// The names of steps.
+pub(crate) mod key {
+    pub(crate) fn setup(turn: u32) -> String {
+        format!("{turn}.setup")
+    }
+
+    pub(crate) fn end(turn: u32) -> String {
+        format!("{turn}.end")
+    }
+
+    pub(crate) fn answer(turn: u32, step: u32) -> String {
+        format!("{turn}.{step}")
+    }
+
+    /// Which calls of an answer became tasks.
+    pub(crate) fn tasks(turn: u32, step: u32) -> String {
+        format!("{turn}.{step}.tasks")
+    }
+
+    pub(crate) fn call(turn: u32, step: u32, place: usize) -> String {
+        format!("{turn}.{step}.{place}")
+    }
+}
+
+impl Transcript {
+    /// Reads the steps of a run, which are found by their names.
+    pub fn of<'s>(chat: &ChatRun, find: impl Fn(&str) -> Option<&'s Step>) -> Self {
+        let given = |key: &str| -> Option<&'s Value> {
+            find(key).filter(|step| step.state == StepState::Done)?.output.as_ref()
+        };
+        let letters = |n: u64| -> Option<Vec<Letter>> {
+            let sent = given(&format!("{INBOX}:{n}"))?["messages"].as_array()?;
+            Some(sent.iter().filter_map(|letter| Letter::deserialize(letter).ok()).collect())
+        };
+        let mut transcript = Self::default();
+        while let Some(setup) =
+            given(&key::setup(transcript.last + 1)).and_then(|setup| Setup::deserialize(setup).ok())
+        {
+            let turn = transcript.last + 1;
+            let mut input: Vec<Letter> = (setup.from..setup.to).filter_map(letters).flatten().collect();
+            if turn == 1 {
+                input.insert(0, Letter::Said(chat.first.clone()));
+            }
+            if let Some(replaced) = setup.replaces {
+                transcript.turns.retain(|earlier| earlier.turn < replaced);
+            }
+            transcript.last = turn;
+            transcript.taken = setup.to;
+            let steps = (1..).map_while(|step| read_step(turn, step, &given)).collect();
+            let end = given(&key::end(turn)).and_then(|end| TurnEnd::deserialize(end).ok());
+            transcript.turns.push(Turn { turn, setup, input, steps, end });
+        }
+        transcript.give_back();
+        transcript.taken_in_all = transcript.taken;
+        while let Some(more) = letters(transcript.taken_in_all) {
+            transcript.unheard.extend(more);
+            transcript.taken_in_all += 1;
+        }
+        transcript
+    }
+
+    /// Puts what came of calls that whoever asked carried out where the calls are.
+    pub(crate) fn give_back(&mut self) {
+        let letters = self.turns.iter().flat_map(|turn| &turn.input);
+        let returned = letters.filter_map(|letter| match letter {
+            Letter::Returned(returned) => Some(returned.results.clone()),
+            Letter::Said(_) | Letter::GoOn(_) | Letter::Ended(_) => None,
+        });
+        let returned: Vec<(CallId, String)> = returned.flatten().collect();
+        let calls = self.turns.iter_mut().flat_map(|turn| &mut turn.steps).flat_map(|step| &mut step.calls);
+        for call in calls.filter(|call| call.state == CallState::Running) {
+            if let Some((_, content)) = returned.iter().find(|(id, _)| *id == call.call_id) {
+                let result =
+                    json!({"success": true, "data": content, "callId": call.call_id, "toolName": call.name});
+                call.state = CallState::Done(result);
+            }
+        }
+    }
+
+    /// The turn that is under way.
+    pub fn open(&self) -> Option<&Turn> {
+        self.turns.last().filter(|turn| turn.end.is_none())
+    }
+
+    /// The turn that a letter began or is part of.
+    pub fn turn_of(&self, letter: &str) -> Option<&Turn> {
+        self.turns.iter().rfind(|turn| turn.input.iter().any(|heard| heard.id() == Some(letter)))
+    }
+
+    /// Calls that went on as tasks, and whose results have not come.
+    pub fn pending(&self) -> impl Iterator<Item = (&StepCall, &Task)> {
+        let calls = self.turns.iter().flat_map(|turn| &turn.steps).flat_map(|step| &step.calls);
+        calls.filter_map(|call| match &call.state {
+            CallState::Pending(task) if !self.has_come(&call.call_id) => Some((call, task)),
+            CallState::Awaited(task) => Some((call, task)),
+            CallState::Pending(_) | CallState::Running | CallState::Done(_) => None,
+        })
+    }
+
+    /// Whether the result of a task was told to the model, or will be with the next turn.
+    fn has_come(&self, call: &CallId) -> bool {
+        let told = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.unheard);
+        let mut ended = told.filter_map(|letter| match letter {
+            Letter::Ended(ended) => Some(ended),
+            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
+        });
+        ended.any(|ended| ended.name == call.as_str())
+    }
+}
+
+impl Turn {
+    /// What all its answers cost.
+    pub fn usage(&self) -> Usage {
+        let mut all = Usage::default();
+        for usage in self.steps.iter().filter_map(|step| step.answer.usage) {
+            all.input += usage.input;
+            all.output += usage.output;
+            let add = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
+                (None, None) => None,
+                (sum, more) => Some(sum.unwrap_or_default() + more.unwrap_or_default()),
+            };
+            all.cached = add(all.cached, usage.cached);
+            all.reasoning = add(all.reasoning, usage.reasoning);
+        }
+        all
+    }
+
+    pub fn calls(&self) -> impl Iterator<Item = &StepCall> {
+        self.steps.iter().flat_map(|step| &step.calls)
+    }
+}
+
+fn read_step<'s>(turn: u32, step: u32, given: &impl Fn(&str) -> Option<&'s Value>) -> Option<TurnStep> {
+    let answer = Answer::deserialize(given(&key::answer(turn, step))?).ok()?;
+    let tasks = given(&key::tasks(turn, step));
+    let call = |(place, call): (usize, &Call)| {
+        let key = key::call(turn, step, place);
+        let task = tasks.and_then(|tasks| Task::read(&tasks[place.to_string()]));
+        let state = match (given(&key), task) {
+            (Some(output), _) => CallState::read(output),
+            (None, Some(task)) => CallState::Awaited(task),
+            (None, None) => CallState::Running,
+        };
+        let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
+        Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, state })
+    };
+    let calls = answer.calls.iter().enumerate().filter_map(call).collect();
+    Some(TurnStep { step, answer, calls })
+}
+
+/// Arguments as the model wrote them: JSON, or text where they are none.
+pub(crate) fn arguments(written: &str) -> Value {
+    serde_json::from_str(written).unwrap_or_else(|_| Value::from(written))
+}

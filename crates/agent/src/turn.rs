@@ -1,0 +1,508 @@
+//! One turn of a conversation: the model is asked, its calls are carried out, and it is asked again, until it has
+//! its answer or may not go on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::agent::Agent;
+use haft_core::{
+    AgentId, CallError, Caller, Effect, ErrorKind, Locale, Message, RequestId, RunId, Source, SpaceId,
+    ToolExecutionResult,
+};
+use haft_llm::{EndReason, ToolChoice};
+use haft_runs::{Halt, RunContext};
+use jiff::Timestamp;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::{Telling, ask, cancelled};
+use crate::chat::Chat;
+use crate::chat_run::ChatRun;
+use crate::event::{ChatEvent, steps_of};
+use crate::fit::{Squeeze, fit};
+use crate::live::Talk;
+use crate::models::{Asker, Chosen, Wanted};
+use crate::prompt::{Images, image, request};
+use crate::said::{Letter, Piece};
+use crate::toolbox::{How, Toolbox};
+use crate::transcript::{Answer, CallState, Finish, StepCall, Transcript, TurnEnd, TurnStep, arguments, key};
+
+haft_core::templates! {
+    NO_AGENT = "chat.noAgent",
+        "the agent of this conversation is no longer there",
+        "该对话的智能体已不存在";
+    INACTIVE = "chat.agentOff",
+        "the agent {agent} is switched off",
+        "智能体 {agent} 已停用";
+    NO_MORE_STEPS = "chat.noMoreSteps",
+        "The turn ended after {most} steps; the answer is what was known by then",
+        "已达到 {most} 步上限；回答基于当时已知的信息";
+    NO_MORE_TIME = "chat.noMoreTime",
+        "The turn ended after {most} seconds; the answer is what was known by then",
+        "已达到 {most} 秒上限；回答基于当时已知的信息";
+    NO_MORE_TOKENS = "chat.noMoreTokens",
+        "The turn ended after {most} tokens; the answer is what was known by then",
+        "已达到 {most} 个 token 上限；回答基于当时已知的信息";
+    CUT_SHORT = "chat.cutShort",
+        "The answer ends where the model had written as much as it may",
+        "模型输出达到长度上限，回答在此处中断";
+    SHORTENED = "chat.shortened",
+        "The conversation is longer than the model can read; older parts were left out",
+        "对话超出模型可读取的长度；已省略较早的部分";
+    DIED = "chat.died",
+        "each of the {deaths} servers that worked on this turn ended in the middle of it",
+        "处理本轮的 {deaths} 个服务进程均中途终止";
+}
+
+/// What a provider says to a conversation that is too long for its model.
+const TOO_LONG: &str = "llm.contextTooLong";
+
+/// The tool that ends a turn.
+const STOP: &str = "stop_response";
+
+/// The largest image that a conversation may hold, in bytes.
+const LARGEST_IMAGE: u64 = 10 << 20;
+
+/// All that a turn is carried on with.
+pub(crate) struct At {
+    pub(crate) conversation: RunId,
+    pub(crate) turn: u32,
+    pub(crate) caller: Caller,
+    pub(crate) agent: Option<Arc<Agent>>,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) chosen: Chosen,
+    pub(crate) talk: Arc<Talk>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) budget: Budget,
+    /// Somebody may find the conversation again.
+    pub(crate) is_kept: bool,
+    /// It goes on after a crash.
+    pub(crate) is_durable: bool,
+    began: Instant,
+}
+
+/// What a turn may cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    steps: u32,
+    pub(crate) calls: usize,
+    time: Duration,
+    tokens: u64,
+}
+
+impl Budget {
+    fn of(agent: Option<&Agent>) -> Self {
+        let config = agent.map(|agent| agent.spec.config.clone()).unwrap_or_default();
+        Self {
+            steps: config.max_steps.max(1),
+            calls: config.max_calls as usize,
+            time: Duration::from_secs(config.max_seconds),
+            tokens: config.max_total_tokens,
+        }
+    }
+}
+
+/// Why a turn stops before it has its answer.
+enum Stop {
+    Halt(Halt),
+    Failed(CallError),
+}
+
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+impl From<CallError> for Stop {
+    fn from(error: CallError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// How a turn is carried on: by a run that is kept, or by nobody's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    pub(crate) is_kept: bool,
+    pub(crate) is_durable: bool,
+}
+
+impl Chat {
+    /// Carries the open turn on to its end.
+    pub(crate) async fn turn(
+        &self,
+        cx: &mut RunContext,
+        chat: &ChatRun,
+        transcript: &mut Transcript,
+        talk: &Arc<Talk>,
+        standing: Standing,
+    ) -> Result<Finish, Halt> {
+        let Some(open) = transcript.open() else { return Ok(Finish::Stop) };
+        let (turn, locale) = (open.turn, locale_of(chat, transcript));
+        let (deaths, most) = (cx.run().deaths, cx.run().most_deaths);
+        let ended = if deaths >= most && most > 0 {
+            let message = Message::new(&DIED).with("deaths", deaths);
+            Err(Stop::Failed(CallError::new(ErrorKind::Internal, message)))
+        } else {
+            self.steps(cx, chat, transcript, talk, standing).await
+        };
+        let (finish, warnings, error) = match ended {
+            Ok((finish, warnings)) => (finish, warnings, None),
+            Err(Stop::Halt(halt)) => return Err(halt),
+            Err(Stop::Failed(error)) if error.kind() == ErrorKind::Cancelled => {
+                (Finish::Cancelled, Vec::new(), None)
+            }
+            Err(Stop::Failed(error)) => (Finish::Error, Vec::new(), Some(error)),
+        };
+        if let Some(error) = &error {
+            tracing::warn!(conversation.id = %cx.run().id, turn, kind = %error.kind(), %error, "Chat: the turn failed");
+        }
+        let Some(open) = transcript.turns.last_mut() else { return Ok(finish) };
+        let text = match finish {
+            // What was told before nobody wanted more of it stays.
+            Finish::Cancelled => talk.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open)),
+            Finish::Stop | Finish::MaxSteps | Finish::ToolStop | Finish::Error | Finish::ToolCalls => {
+                last_words(open)
+            }
+        };
+        let end = TurnEnd {
+            finish,
+            text,
+            error: error.map(|error| error.to_json(locale)),
+            warnings,
+            usage: open.usage(),
+            at: Timestamp::now(),
+        };
+        let ms = end.at.duration_since(open.setup.at).as_millis();
+        tracing::info!(
+            conversation.id = %cx.run().id, request.id = request_of(open), turn, chat.finish = finish.as_str(),
+            chat.steps = steps_of(open), chat.total_ms = ms as u64, "Chat: finished"
+        );
+        cx.put(&key::end(turn), serde_json::to_value(&end).unwrap_or_default());
+        talk.end(ChatEvent::ended(open, &end));
+        open.end = Some(end);
+        Ok(finish)
+    }
+
+    async fn steps(
+        &self,
+        cx: &mut RunContext,
+        chat: &ChatRun,
+        transcript: &mut Transcript,
+        talk: &Arc<Talk>,
+        standing: Standing,
+    ) -> Result<(Finish, Vec<String>), Stop> {
+        let at = self.ready(cx, chat, transcript, talk, standing).await?;
+        let images = self.images(&at, transcript).await;
+        let (mut warnings, mut is_forced) = (Vec::new(), false);
+        loop {
+            if let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) {
+                if last.calls.is_empty() {
+                    let is_beyond = is_forced || last.step > at.budget.steps;
+                    if last.answer.end == EndReason::Length {
+                        warnings.push(at.say(&Message::new(&CUT_SHORT)));
+                    }
+                    return Ok((if is_beyond { Finish::MaxSteps } else { Finish::Stop }, warnings));
+                }
+                if at.cancel.is_cancelled() {
+                    self.abandon(cx, &at, transcript).await;
+                    return Err(cancelled().into());
+                }
+                self.carry(cx, &at, transcript).await?;
+                if at.cancel.is_cancelled() {
+                    self.abandon(cx, &at, transcript).await;
+                    return Err(cancelled().into());
+                }
+                self.awaited(&at, transcript)?;
+                if let Some(finish) = at.over(transcript) {
+                    return Ok((finish, warnings));
+                }
+            }
+            let spent = at.spent(transcript);
+            is_forced = spent.is_some();
+            warnings.extend(spent.as_ref().map(|message| at.say(message)));
+            let is_shortened = self.answer(cx, chat, &at, transcript, &images, is_forced).await?;
+            let note = at.say(&Message::new(&SHORTENED));
+            if is_shortened && !warnings.contains(&note) {
+                warnings.push(note);
+            }
+        }
+    }
+
+    /// Finds everything that a turn needs.
+    async fn ready(
+        &self,
+        cx: &RunContext,
+        chat: &ChatRun,
+        transcript: &Transcript,
+        talk: &Arc<Talk>,
+        standing: Standing,
+    ) -> Result<At, Stop> {
+        let run = cx.run();
+        let open = transcript.open();
+        let request =
+            open.and_then(|turn| request_of(turn)).and_then(|request| request.parse::<RequestId>().ok());
+        let locale = locale_of(chat, transcript);
+        let caller = Caller { space: run.space, user: run.user, source: Source::Chat, locale, request };
+        let agent = match chat.agent {
+            Some(id) => Some(self.agent(run.space, id).await.map_err(or_back)?),
+            None => None,
+        };
+        let named: Vec<String> =
+            open.into_iter().flat_map(|turn| &turn.input).flat_map(tools_named).collect();
+        self.0.tools.make_ready(run.space).await.map_err(Halt::from)?;
+        let toolbox =
+            Toolbox::new(&self.0.tools.in_space(run.space), agent.as_deref(), &named, &chat.client_tools);
+        let wanted = match &agent {
+            Some(agent) if chat.asking.wanted.is_any() => Wanted {
+                provider: agent.spec.config.provider.clone(),
+                model: agent.spec.config.model.clone(),
+            },
+            Some(_) | None => chat.asking.wanted.clone(),
+        };
+        let asker = Asker { space: run.space, user: run.user };
+        let chosen = self.0.models.find(asker, &wanted).await.map_err(or_back)?;
+        let turn = open.map_or(1, |turn| turn.turn);
+        tracing::info!(
+            conversation.id = %run.id, request.id = open.and_then(request_of), turn,
+            agent.id = chat.agent.map(|agent| agent.to_string()), chat.tools = toolbox.len(),
+            chat.model = format!("{}/{}", chosen.provider, chosen.name), "Chat: tools loaded"
+        );
+        Ok(At {
+            conversation: run.id,
+            turn,
+            caller,
+            budget: Budget::of(agent.as_deref()),
+            agent,
+            toolbox,
+            chosen,
+            talk: talk.clone(),
+            cancel: cx.cancellation().clone(),
+            is_kept: standing.is_kept,
+            is_durable: standing.is_durable,
+            began: Instant::now(),
+        })
+    }
+
+    pub(crate) async fn agent(&self, space: SpaceId, id: AgentId) -> Result<Arc<Agent>, CallError> {
+        let found = self.0.around.agent(space, id).await?;
+        let none = || CallError::new(ErrorKind::NotFound, Message::new(&NO_AGENT));
+        let agent = found.ok_or_else(none)?;
+        if !agent.spec.is_active {
+            let message = Message::new(&INACTIVE).with("agent", &agent.spec.name);
+            return Err(CallError::new(ErrorKind::ToolDisabled, message));
+        }
+        Ok(agent)
+    }
+
+    /// Asks for the next answer; whether the conversation had to be made shorter for it.
+    async fn answer(
+        &self,
+        cx: &mut RunContext,
+        chat: &ChatRun,
+        at: &At,
+        transcript: &mut Transcript,
+        images: &Images,
+        is_last: bool,
+    ) -> Result<bool, Stop> {
+        let step = transcript.open().map_or(1, |turn| steps_of(turn) + 1);
+        let tools = at.toolbox.shown(transcript);
+        let mut question = request(chat, at.agent.as_deref(), transcript, &at.chosen.name, tools, images);
+        question.context_tokens = at.chosen.window;
+        if is_last {
+            question.tool_choice = ToolChoice::None;
+        } else if step > 1 && question.tool_choice != ToolChoice::None {
+            // What was wanted of the first answer was given; a model that must call in each never ends.
+            question.tool_choice = ToolChoice::Auto;
+        }
+        let mut is_shortened = fit(&mut question, at.chosen.window, Squeeze::Gently);
+        tracing::info!(
+            conversation.id = %at.conversation, request.id = at.caller.request.as_ref().map(ToString::to_string),
+            turn = at.turn, step, "Chat: model call {step}"
+        );
+        let telling = Telling { talk: &at.talk, step, locale: at.caller.locale, cancel: &at.cancel };
+        let (mut answered, mut failed) = (None, None);
+        let key = key::answer(at.turn, step);
+        let asked = cx.step(&key, Effect::Read, || async {
+            let mut asked = ask(&at.chosen, &question, &telling).await;
+            if asked.as_ref().is_err_and(|error| error.message().id() == TOO_LONG) {
+                is_shortened |= fit(&mut question, at.chosen.window, Squeeze::Hard);
+                asked = ask(&at.chosen, &question, &telling).await;
+            }
+            let mut answer = asked.map_err(|error| {
+                failed = Some(error);
+                Halt::Undone
+            })?;
+            if is_last {
+                answer.calls.clear();
+            }
+            let kept = serde_json::to_value(&answer).unwrap_or_default();
+            answered = Some(answer);
+            Ok(kept)
+        });
+        match (asked.await, failed, answered) {
+            (Ok(_), _, Some(answer)) => {
+                at.tell(step, &answer);
+                let calls = answer.calls.iter().filter_map(begun).collect();
+                if let Some(turn) = transcript.turns.last_mut() {
+                    turn.steps.push(TurnStep { step, answer, calls });
+                }
+                Ok(is_shortened)
+            }
+            (Err(_), Some(error), _) => Err(error.into()),
+            (Err(halt), None, _) => Err(halt.into()),
+            (Ok(_), _, None) => Err(CallError::text(ErrorKind::Internal, "the answer was lost").into()),
+        }
+    }
+
+    /// Says of calls that nobody wants any more that they are not carried out, and ends the tasks they became.
+    async fn abandon(&self, cx: &mut RunContext, at: &At, transcript: &mut Transcript) {
+        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
+        let step = last.step;
+        for call in &last.calls {
+            if let CallState::Awaited(task) = &call.state
+                && let Ok(task) = task.task_id.parse()
+            {
+                self.0.around.cancel(at.caller.space, at.caller.user, task).await;
+            }
+        }
+        for (place, call) in last.calls.iter().enumerate() {
+            if matches!(call.state, CallState::Running | CallState::Awaited(_)) {
+                let result = crate::result::failed(&call.call_id, &call.name, cancelled(), at.caller.locale);
+                cx.put(&key::call(at.turn, step, place), result);
+            }
+        }
+        self.look(cx, at, step, transcript);
+    }
+
+    /// The files of the user's that are images of the conversation.
+    async fn images(&self, at: &At, transcript: &Transcript) -> Images {
+        let mut images = Images::new();
+        let letters = transcript.turns.iter().flat_map(|turn| &turn.input);
+        let messages = letters.flat_map(|letter| match letter {
+            Letter::Said(said) => said.messages.as_slice(),
+            Letter::Returned(returned) => returned.messages.as_slice(),
+            Letter::GoOn(_) | Letter::Ended(_) => &[],
+        });
+        for piece in messages.flat_map(|message| &message.content) {
+            let Piece::Image { url } = piece else { continue };
+            if images.contains_key(url) || url.starts_with("data:") {
+                continue;
+            }
+            let (space, user) = (at.caller.space, at.caller.user);
+            match self.0.around.file(space, user, url, LARGEST_IMAGE).await {
+                Ok(file) => drop(images.insert(url.clone(), crate::files::as_image(&file))),
+                // Where it is no file of ours, the provider may fetch it.
+                Err(_) => drop(image(url).map(|image| images.insert(url.clone(), image))),
+            }
+        }
+        images
+    }
+}
+
+impl At {
+    fn say(&self, message: &Message) -> String {
+        message.render(self.caller.locale)
+    }
+
+    /// What of the budget is spent, where the next answer has to be the last.
+    fn spent(&self, transcript: &Transcript) -> Option<Message> {
+        let open = transcript.open()?;
+        let usage = open.usage();
+        let Budget { steps, time, tokens, .. } = self.budget;
+        if steps_of(open) >= steps {
+            return Some(Message::new(&NO_MORE_STEPS).with("most", steps));
+        }
+        if self.began.elapsed() >= time {
+            return Some(Message::new(&NO_MORE_TIME).with("most", time.as_secs()));
+        }
+        (usage.input + usage.output >= tokens).then(|| Message::new(&NO_MORE_TOKENS).with("most", tokens))
+    }
+
+    /// Whether a call ended the turn, or whoever asked has calls to carry out.
+    fn over(&self, transcript: &Transcript) -> Option<Finish> {
+        let last = transcript.open()?.steps.last()?;
+        let is_client = |call: &StepCall| {
+            call.state == CallState::Running && matches!(self.toolbox.how(&call.name), Some(How::Client))
+        };
+        if last.calls.iter().any(is_client) {
+            return Some(Finish::ToolCalls);
+        }
+        last.calls.iter().any(|call| self.stops(call)).then_some(Finish::ToolStop)
+    }
+
+    fn stops(&self, call: &StepCall) -> bool {
+        let CallState::Done(result) = &call.state else { return false };
+        let is_it = match self.toolbox.how(&call.name) {
+            Some(How::Tool(bound)) => bound.id == STOP,
+            Some(How::Client | How::FindTools | How::TaskResult | How::ReadResult) | None => false,
+        };
+        is_it && result["success"] == true
+    }
+
+    /// Tells of an answer what was not told while it came.
+    fn tell(&self, step: u32, answer: &Answer) {
+        for message in &answer.warnings {
+            self.talk.tell(ChatEvent::Warning { message: message.clone() });
+        }
+        for call in answer.calls.iter().filter_map(begun) {
+            tracing::info!(
+                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
+                turn = self.turn, step, call.id = %call.call_id, tool.name = call.name, "Chat: tool call"
+            );
+            self.talk.tell(ChatEvent::called(step, &call));
+        }
+    }
+
+    pub(crate) fn log_done(&self, result: &ToolExecutionResult) {
+        tracing::info!(
+            conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
+            turn = self.turn, call.id = %result.call_id, tool.name = %result.tool_name,
+            call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
+            call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
+            "Chat: tool done"
+        );
+    }
+}
+
+/// A call that nothing has come of yet.
+fn begun(call: &haft_llm::Call) -> Option<StepCall> {
+    let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
+    Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, state: CallState::Running })
+}
+
+/// What the turn said last: the words of its last answer, or of the tool that ended it.
+fn last_words(turn: &crate::transcript::Turn) -> String {
+    let Some(last) = turn.steps.last() else { return String::new() };
+    let stopped = last.calls.iter().find_map(|call| match &call.state {
+        CallState::Done(result) if call.name == STOP => result["data"]["message"].as_str(),
+        CallState::Done(_) | CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
+    });
+    stopped.map_or_else(|| last.answer.text.clone(), str::to_owned)
+}
+
+fn tools_named(letter: &Letter) -> Vec<String> {
+    match letter {
+        Letter::Said(said) => said.tools.clone(),
+        Letter::GoOn(_) | Letter::Returned(_) | Letter::Ended(_) => Vec::new(),
+    }
+}
+
+pub(crate) fn request_of(turn: &crate::transcript::Turn) -> Option<&str> {
+    turn.input.iter().rev().find_map(|letter| letter.asked()?.request.as_deref())
+}
+
+fn locale_of(chat: &ChatRun, transcript: &Transcript) -> Locale {
+    let letters = transcript.turns.iter().flat_map(|turn| &turn.input);
+    letters.filter_map(Letter::asked).last().map_or(chat.first.asked.locale, |asked| asked.locale)
+}
+
+/// What is away now may be there in a moment; all else is the turn's failure.
+fn or_back(error: CallError) -> Stop {
+    match Halt::from(error) {
+        Halt::Failed(error) => Stop::Failed(error),
+        halt @ (Halt::Waiting(_) | Halt::Unknown { .. } | Halt::Undone | Halt::Lost | Halt::GivenBack) => {
+            Stop::Halt(halt)
+        }
+    }
+}

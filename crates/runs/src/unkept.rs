@@ -1,0 +1,79 @@
+//! The journal of runs that nobody keeps: it agrees to everything, and knows nothing afterwards.
+
+use std::future::{pending, ready};
+use std::time::Duration;
+
+use haft_core::{BoxFuture, CallError, Effect, ErrorKind, RunId, SpaceId};
+use serde_json::Value;
+
+use crate::journal::{Claimed, DoneStep, Journal, Kept, Letter, Sent, Suspended};
+use crate::run::{Ended, Lease, NewRun, Renewed, Run, Started, Wait, WorkerId};
+
+pub(crate) struct Unkept;
+
+fn agreed<'a>() -> Kept<'a, bool> {
+    Box::pin(ready(Ok(true)))
+}
+
+impl Journal for Unkept {
+    fn start(&self, _: NewRun, _: Duration) -> Kept<'_, Started> {
+        let error = CallError::text(ErrorKind::Internal, "a run that nobody keeps cannot be started");
+        Box::pin(ready(Err(error)))
+    }
+
+    fn claim(&self, _: WorkerId, _: usize, _: Duration) -> Kept<'_, Claimed> {
+        Box::pin(ready(Ok(Claimed::default())))
+    }
+
+    fn renew(&self, _: WorkerId, _: Vec<Lease>, _: Duration) -> Kept<'_, Renewed> {
+        Box::pin(ready(Ok(Renewed::default())))
+    }
+
+    fn reserve(&self, _: Lease, _: String, _: Effect, _: Vec<DoneStep>, _: Vec<Wait>) -> Kept<'_, bool> {
+        agreed()
+    }
+
+    fn done(&self, _: Lease, _: Vec<DoneStep>) -> Kept<'_, bool> {
+        agreed()
+    }
+
+    fn progress(&self, _: Lease, _: Value) -> Kept<'_, bool> {
+        agreed()
+    }
+
+    fn suspend(&self, _: Lease, _: Suspended) -> Kept<'_, bool> {
+        agreed()
+    }
+
+    fn finish(&self, _: Lease, _: Vec<DoneStep>, _: Ended) -> Kept<'_, bool> {
+        agreed()
+    }
+
+    fn release(&self, _: Lease, _: Vec<DoneStep>) -> Kept<'_, bool> {
+        agreed()
+    }
+
+    fn deliver(&self, _: RunId, _: String, _: Option<Value>, _: Value) -> Kept<'_, bool> {
+        Box::pin(ready(Ok(false)))
+    }
+
+    fn send(&self, _: Letter, _: Duration) -> Kept<'_, Sent> {
+        Box::pin(ready(Ok(Sent::Ended)))
+    }
+
+    fn inbox(&self, _: RunId, _: u64) -> Kept<'_, Vec<(u64, Value)>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn read(&self, _: SpaceId, _: RunId) -> Kept<'_, Option<Run>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    fn woken(&self) -> BoxFuture<'_, ()> {
+        Box::pin(pending())
+    }
+
+    fn cancelled(&self) -> BoxFuture<'_, RunId> {
+        Box::pin(pending())
+    }
+}

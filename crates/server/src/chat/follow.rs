@@ -1,0 +1,216 @@
+//! Following a conversation: turns that this process carries on as they happen, all others as the journal tells them.
+//!
+//! A place says what a follower knows. Whoever comes back with one misses nothing, also after a restart: where what
+//! they know of a turn cannot be gone on with, the turn is told again from its beginning.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_agent::{Chat, ChatEvent, Talk};
+use haft_core::{CallError, RunId, SpaceId};
+use haft_store::RunJournal;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::transcript;
+
+/// A turn that another process carries on is looked at this often.
+const LOOK: Duration = Duration::from_millis(400);
+
+/// And so often it is asked whether another process has begun one.
+const REST: Duration = Duration::from_secs(2);
+
+/// How far somebody has followed: so many events of a stream of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    pub(crate) turn: u32,
+    stream: u32,
+    /// Nothing when all of the turn is known.
+    count: Option<usize>,
+}
+
+impl Place {
+    /// After all of a turn.
+    pub(crate) fn after(turn: u32) -> Self {
+        Self { turn, stream: 0, count: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            Some(count) => write!(f, "{}-{:x}-{count}", self.turn, self.stream),
+            None => write!(f, "{}", self.turn),
+        }
+    }
+}
+
+impl FromStr for Place {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.split('-');
+        let turn = parts.next().and_then(|turn| turn.parse().ok()).ok_or(())?;
+        let Some(stream) = parts.next() else { return Ok(Self::after(turn)) };
+        let stream = u32::from_str_radix(stream, 16).map_err(|_| ())?;
+        let count = parts.next().and_then(|count| count.parse().ok()).ok_or(())?;
+        if parts.next().is_some() { Err(()) } else { Ok(Self { turn, stream, count: Some(count) }) }
+    }
+}
+
+/// One thing that a follower hears.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    /// What they know when they know this.
+    pub(crate) place: Place,
+    pub(crate) turn: u32,
+    /// Nothing when all that they know of the turn counts no more.
+    pub(crate) event: Option<Arc<ChatEvent>>,
+}
+
+/// Somebody who follows a conversation.
+pub(crate) struct Follow {
+    chat: Chat,
+    journal: RunJournal,
+    space: SpaceId,
+    id: RunId,
+    place: Place,
+    begins: watch::Receiver<u64>,
+    /// Of the turn that is followed here. Whoever holds one is counted as following.
+    talk: Option<(Arc<Talk>, watch::Receiver<usize>)>,
+}
+
+impl Follow {
+    pub(crate) fn new(chat: &Chat, journal: &RunJournal, space: SpaceId, id: RunId, place: Place) -> Self {
+        let begins = chat.live().begins();
+        Self { chat: chat.clone(), journal: journal.clone(), space, id, place, begins, talk: None }
+    }
+
+    /// What happened next, however long that takes; nothing when the conversation is no more.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Told>>, CallError> {
+        loop {
+            self.begins.mark_unchanged();
+            if let Some(talk) = self.chat.live().talk(self.id).filter(|talk| self.goes_on_with(talk)) {
+                let told = self.hear(&talk);
+                if !told.is_empty() {
+                    return Ok(Some(told));
+                }
+                if !talk.is_over() {
+                    self.wait_for(&talk).await;
+                    continue;
+                }
+            }
+            let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(None) };
+            let transcript = transcript(&self.journal, &run).await?;
+            let mut told = Vec::new();
+            let is_live = |turn: u32| self.chat.live().talk(self.id).is_some_and(|talk| talk.turn == turn);
+            for turn in transcript.turns.iter().filter(|turn| turn.turn >= self.place.turn) {
+                // What is carried on here is heard from there.
+                if turn.end.is_none() && is_live(turn.turn) {
+                    break;
+                }
+                told.extend(self.read(turn.turn, ChatEvent::of(turn)));
+            }
+            if !told.is_empty() {
+                return Ok(Some(told));
+            }
+            if run.status.is_final() {
+                return Ok(None);
+            }
+            let is_open = transcript.open().is_some();
+            let pause = if is_open { LOOK } else { REST };
+            // Not in time: another process may have done something.
+            let _ = timeout(pause, self.begins.changed()).await;
+        }
+    }
+
+    /// Whether a turn under way here is the next thing to be heard.
+    fn goes_on_with(&self, talk: &Talk) -> bool {
+        match self.place.count {
+            None => talk.turn == self.place.turn + 1,
+            Some(_) => talk.turn == self.place.turn,
+        }
+    }
+
+    fn hear(&mut self, talk: &Arc<Talk>) -> Vec<Told> {
+        if !self.talk.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, talk)) {
+            self.talk = Some((talk.clone(), talk.count()));
+        }
+        let mut told = Vec::new();
+        let turn = talk.turn;
+        match self.place.count {
+            Some(count) if self.place.stream != talk.stream && count > 0 => {
+                self.place = Place { turn, stream: talk.stream, count: Some(0) };
+                told.push(Told { place: self.place, turn, event: None });
+            }
+            Some(_) => self.place.stream = talk.stream,
+            None => self.place = Place { turn, stream: talk.stream, count: Some(0) },
+        }
+        for event in talk.events(self.place.count.unwrap_or_default()) {
+            self.step(&event);
+            told.push(Told { place: self.place, turn, event: Some(event) });
+        }
+        told
+    }
+
+    fn step(&mut self, event: &ChatEvent) {
+        self.place.count = match event.is_last() {
+            true => None,
+            false => Some(self.place.count.unwrap_or_default() + 1),
+        };
+    }
+
+    /// What the journal tells of a turn that the follower does not know.
+    fn read(&mut self, turn: u32, events: Vec<ChatEvent>) -> Vec<Told> {
+        let mut told = Vec::new();
+        let known = match (self.place.turn == turn, self.place.count) {
+            (true, None) => return told,
+            (true, Some(count)) if self.place.stream == 0 => count,
+            (true, Some(0)) => 0,
+            (true, Some(_)) => {
+                let place = Place { turn, stream: 0, count: Some(0) };
+                told.push(Told { place, turn, event: None });
+                0
+            }
+            (false, _) => 0,
+        };
+        self.place = Place { turn, stream: 0, count: Some(known) };
+        for event in events.into_iter().skip(known) {
+            self.step(&event);
+            told.push(Told { place: self.place, turn, event: Some(Arc::new(event)) });
+        }
+        told
+    }
+
+    /// Waits for more of a turn; not for ever, since another process may carry it on by now.
+    async fn wait_for(&mut self, talk: &Talk) {
+        let Some((_, count)) = &mut self.talk else { return };
+        let known = self.place.count.unwrap_or_default();
+        if timeout(REST, count.wait_for(|count| *count > known)).await.is_err() && !talk.is_over() {
+            let is_here = self.chat.holds(self.id);
+            let stands = self.journal.get(self.space, self.id).await;
+            let is_elsewhere =
+                !is_here && stands.is_ok_and(|run| run.is_none_or(|run| run.status == haft_runs::RunStatus::Running));
+            if is_elsewhere {
+                self.chat.live().forget(self.id, talk);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_is_written() {
+        for place in [Place::after(3), Place { turn: 2, stream: 0xabc, count: Some(17) }, Place::default()] {
+            assert_eq!(place.to_string().parse(), Ok(place));
+        }
+        for bad in ["", "x", "1-2", "1-2-3-4", "1-zz-3", "-1"] {
+            assert_eq!(bad.parse::<Place>(), Err(()), "{bad}");
+        }
+    }
+}

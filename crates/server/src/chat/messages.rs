@@ -1,0 +1,148 @@
+//! Messages as bodies write them: a text, or parts of it, from somebody.
+
+use haft_agent::{Message, Piece, Role};
+use haft_core::{Message as Words, Violation};
+use serde_json::Value;
+
+haft_core::templates! {
+    NOT_MESSAGES = "chat.notMessages",
+        "must be a list of messages {role, content}",
+        "必须是消息 {role, content} 的列表";
+    BAD_ROLE = "chat.badRole",
+        "must be one of {roles}",
+        "必须是以下之一：{roles}";
+    BAD_CONTENT = "chat.badContent",
+        "must be a text, or a list of text and image_url parts",
+        "必须是文本，或由 text 与 image_url 部分组成的列表";
+    EMPTY = "chat.empty",
+        "says nothing",
+        "内容为空";
+    BAD_IMAGE = "chat.badImage",
+        "must be a data: URL in base64, an http(s) address, or artifact://ID",
+        "必须是 base64 的 data: URL、http(s) 地址或 artifact://ID";
+    UNKNOWN_FIELD = "chat.unknownField",
+        "is not a field here",
+        "此处没有该字段";
+    NOTHING_SAID = "chat.nothingSaid",
+        "the last message must be the user's",
+        "最后一条消息必须来自用户";
+}
+
+/// Reads messages, or says all that is wrong with them. One that goes on takes the user's only.
+pub(crate) fn read(given: &Value, is_new: bool) -> Result<Vec<Message>, Vec<Violation>> {
+    let Some(items) = given.as_array().filter(|items| !items.is_empty()) else {
+        return Err(vec![Violation::new("messages", Words::new(&NOT_MESSAGES))]);
+    };
+    let mut violations = Vec::new();
+    let mut messages = Vec::with_capacity(items.len());
+    for (place, item) in items.iter().enumerate() {
+        match message(item, is_new) {
+            Ok(message) => messages.push(message),
+            Err(violation) => violations.push(violation.within(&format!("messages.{place}"))),
+        }
+    }
+    let is_asked = messages.last().is_some_and(|message| message.role == Role::User);
+    if violations.is_empty() && !is_asked {
+        violations.push(Violation::new("messages", Words::new(&NOTHING_SAID)));
+    }
+    if violations.is_empty() { Ok(messages) } else { Err(violations) }
+}
+
+fn message(item: &Value, is_new: bool) -> Result<Message, Violation> {
+    let Some(fields) = item.as_object() else {
+        return Err(Violation::new(haft_core::error::ROOT, Words::new(&NOT_MESSAGES)));
+    };
+    let unknown = fields.keys().find(|name| !["role", "content"].contains(&name.as_str()));
+    if let Some(unknown) = unknown {
+        return Err(Violation::new(unknown.as_str(), Words::new(&UNKNOWN_FIELD)));
+    }
+    let roles = if is_new { "user, assistant, system" } else { "user" };
+    let role = match (fields.get("role").and_then(Value::as_str), is_new) {
+        (Some("user"), _) => Role::User,
+        (Some("assistant"), true) => Role::Assistant,
+        (Some("system"), true) => Role::System,
+        (Some(_) | None, _) => return Err(Violation::new("role", Words::new(&BAD_ROLE).with("roles", roles))),
+    };
+    let content = content(fields.get("content").unwrap_or(&Value::Null))?;
+    if content.is_empty() {
+        return Err(Violation::new("content", Words::new(&EMPTY)));
+    }
+    Ok(Message { role, content })
+}
+
+/// A text, or parts in OpenAI's form. Empty parts are left out.
+pub(crate) fn content(given: &Value) -> Result<Vec<Piece>, Violation> {
+    let bad = || Violation::new("content", Words::new(&BAD_CONTENT));
+    match given {
+        Value::String(text) if text.is_empty() => Ok(Vec::new()),
+        Value::String(text) => Ok(vec![Piece::Text { text: text.clone() }]),
+        Value::Array(parts) => {
+            let pieces: Result<Vec<Option<Piece>>, Violation> = parts.iter().map(piece).collect();
+            Ok(pieces?.into_iter().flatten().collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(bad()),
+    }
+}
+
+fn piece(part: &Value) -> Result<Option<Piece>, Violation> {
+    let bad = || Violation::new("content", Words::new(&BAD_CONTENT));
+    let kind = part["type"].as_str().ok_or_else(bad)?;
+    match kind {
+        "text" | "input_text" | "output_text" => {
+            let text = part["text"].as_str().ok_or_else(bad)?;
+            Ok((!text.is_empty()).then(|| Piece::Text { text: text.to_owned() }))
+        }
+        "image_url" | "imageUrl" | "input_image" => {
+            let url = [&part["image_url"]["url"], &part["imageUrl"]["url"], &part["image_url"]];
+            let url = url.into_iter().find_map(Value::as_str).ok_or_else(bad)?;
+            if !is_image(url) {
+                return Err(Violation::new("content", Words::new(&BAD_IMAGE)));
+            }
+            Ok(Some(Piece::Image { url: url.to_owned() }))
+        }
+        _ => Err(bad()),
+    }
+}
+
+fn is_image(url: &str) -> bool {
+    let is_data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).is_some();
+    is_data || ["https://", "http://", "artifact://"].iter().any(|scheme| url.starts_with(scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wrong(given: Value, is_new: bool) -> Vec<String> {
+        let violations = read(&given, is_new).expect_err("refused");
+        violations.into_iter().map(|violation| violation.path).collect()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_where_it_is() {
+        assert_eq!(wrong(json!("hello"), true), ["messages"]);
+        assert_eq!(wrong(json!([]), true), ["messages"]);
+        assert_eq!(wrong(json!([{"role": "tool", "content": "x"}]), true), ["messages.0.role"]);
+        assert_eq!(wrong(json!([{"role": "system", "content": "x"}]), false), ["messages.0.role"]);
+        assert_eq!(wrong(json!([{"role": "user", "content": ""}]), true), ["messages.0.content"]);
+        assert_eq!(wrong(json!([{"role": "user", "content": "x", "mood": 1}]), true), ["messages.0.mood"]);
+        assert_eq!(wrong(json!([{"role": "assistant", "content": "x"}]), true), ["messages"]);
+        let image = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///etc"}}]}]);
+        assert_eq!(wrong(image, true), ["messages.0.content"]);
+    }
+
+    #[test]
+    fn a_text_and_its_parts_are_read() {
+        let given = json!([
+            {"role": "system", "content": "short"},
+            {"role": "user", "content": [
+                {"type": "text", "text": "what is this?"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+            ]},
+        ]);
+        let messages = read(&given, true).expect("good");
+        assert_eq!((messages.len(), messages[1].content.len()), (2, 2));
+    }
+}

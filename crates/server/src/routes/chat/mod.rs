@@ -1,0 +1,318 @@
+//! Asking an agent: `POST /api/chat` and `POST /api/chat/with-tools`, answered at once, as it comes, or not waited for.
+
+pub(crate) mod ask;
+mod stream;
+
+pub(crate) use stream::of_conversation;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use haft_agent::{Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Models as _, Said, Wanted};
+use haft_core::agent::Agent;
+use haft_core::error::ROOT;
+use haft_core::tool::input::camel_keys;
+use haft_core::{CallError, Caller, ErrorKind, Message, RunId, Violation};
+use haft_engine::now;
+use haft_runs::RunKey;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use self::ask::{Answering, Way};
+use super::saving::{Form, form, misfits};
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::Known;
+use crate::body::JsonBody;
+use crate::chat::follow::Place;
+use crate::chat::messages;
+use crate::envelope;
+use crate::error::Failure;
+use crate::request::{Asked, Keyed};
+use crate::tasks::{Tasks, key_of};
+
+haft_core::templates! {
+    NO_CHAT = "chat.notHere",
+        "there is no server here that would carry a conversation on; start one with haft serve",
+        "此处没有可进行对话的服务；请用 haft serve 启动服务";
+    NO_SUCH_AGENT = "chat.noSuchAgent",
+        "there is no agent {name}",
+        "没有智能体 {name}";
+    AGENT_OFF = "chat.switchedOff",
+        "the agent {name} is switched off",
+        "智能体 {name} 已停用";
+    OTHER_AGENT = "chat.otherAgent",
+        "the conversation is with another agent",
+        "该对话属于另一个智能体";
+    NO_SUCH_TOOL = "chat.noSuchTool",
+        "there is no tool {name}",
+        "没有工具 {name}";
+    NO_SUCH_TURN = "chat.noSuchTurn",
+        "the conversation has no turn {turn}",
+        "该对话没有第 {turn} 轮";
+}
+
+static BODY: Form = LazyLock::new(|| form(include_str!("chat.json")));
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/chat", chat)
+            .needs(Needs::Call)
+            .says("Asks an agent, or a model, and answers with what it came to; as it comes with `stream`")
+            .takes("ChatRequest")
+            .answers(200, "ChatReply")
+            .answers(202, "ChatAccepted"),
+        Route::post("/chat/with-tools", with_tools)
+            .needs(Needs::Call)
+            .says("The same, with tools that are named for this request alone")
+            .takes("ChatWithToolsRequest")
+            .answers(200, "ChatReply")
+            .answers(202, "ChatAccepted"),
+    ]
+}
+
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static haft_core::Template> {
+    [TEMPLATES, crate::chat::messages::TEMPLATES].into_iter().flatten().copied()
+}
+
+/// What a body asks for.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wish {
+    agent_id: Option<String>,
+    #[serde(default)]
+    messages: Value,
+    conversation_id: Option<RunId>,
+    #[serde(default)]
+    stream: bool,
+    #[serde(default)]
+    detach: bool,
+    replaces: Option<u32>,
+    #[serde(default)]
+    tools: Vec<String>,
+    provider: Option<String>,
+    model: Option<String>,
+}
+
+async fn chat(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    Keyed(key): Keyed,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let key = key.map(|key| key_of(&key, "chat", &body)).transpose()?;
+    answer(&state, caller, &asked, key, body, false).await
+}
+
+async fn with_tools(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    Keyed(key): Keyed,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let key = key.map(|key| key_of(&key, "chat/with-tools", &body)).transpose()?;
+    answer(&state, caller, &asked, key, body, true).await
+}
+
+async fn answer(
+    state: &AppState,
+    caller: Caller,
+    asked: &Asked,
+    key: Option<RunKey>,
+    body: Value,
+    takes_tools: bool,
+) -> Result<Response, Failure> {
+    let wish = read(body, takes_tools)?;
+    let tasks = tasks(state)?;
+    let way = match (wish.stream, wish.detach) {
+        (_, true) => Way::Detached,
+        (true, false) => Way::Streamed,
+        (false, false) => Way::Whole,
+    };
+    check_tools(state, &caller, &wish.tools).await?;
+    let said = |messages| Said {
+        id: letter_id(key.as_ref()),
+        messages,
+        replaces: wish.replaces,
+        tools: wish.tools.clone(),
+        asked: asked_at(asked),
+    };
+    let (id, said) = match wish.conversation_id {
+        Some(id) => {
+            let messages = messages::read(&wish.messages, false).map_err(CallError::invalid)?;
+            let run = super::conversations::find(state, &caller, &id.to_string()).await?;
+            check_agent(state, &caller, &wish, run.about.agent.as_deref()).await?;
+            if let Some(turn) = wish.replaces {
+                check_turn(tasks, &run, turn).await?;
+            }
+            (Some(id), said(messages))
+        }
+        None => (None, said(messages::read(&wish.messages, true).map_err(CallError::invalid)?)),
+    };
+    let letter = said.id.clone();
+    let is_keyed = key.is_some();
+    let (id, place) = match id {
+        Some(id) => {
+            let place = if is_keyed { Place::default() } else { last_place(tasks, &caller, id).await? };
+            if !tasks.chat.say(&caller, id, &Letter::Said(said), key).await? {
+                return Err(super::conversations::missing(&id.to_string()).into());
+            }
+            (id, place)
+        }
+        None => {
+            let chat = begun(state, &caller, &wish, said).await?;
+            let id = RunId::from(Uuid::now_v7());
+            (tasks.chat.begin(&caller, id, &chat, Keeping::Kept, key).await?, Place::default())
+        }
+    };
+    let answering = Answering { id, letter, place, way };
+    answering.respond(state, tasks, &caller, asked).await
+}
+
+fn read(body: Value, takes_tools: bool) -> Result<Wish, CallError> {
+    let mut body = camel_keys(body);
+    if let Value::Object(fields) = &mut body {
+        fields.retain(|_, value| !value.is_null());
+    }
+    let mut violations = misfits(&BODY, &body);
+    if !takes_tools && body.get("tools").is_some() {
+        violations.push(Violation::new("tools", Message::new(&messages::UNKNOWN_FIELD)));
+    }
+    if !violations.is_empty() {
+        return Err(CallError::invalid(violations));
+    }
+    let wrong = |error: serde_json::Error| {
+        CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))])
+    };
+    serde_json::from_value(body).map_err(wrong)
+}
+
+/// What carries conversations on; an error where nobody does.
+pub(crate) fn tasks(state: &AppState) -> Result<&Tasks, CallError> {
+    let none = || CallError::new(ErrorKind::BadRequest, Message::new(&NO_CHAT));
+    state.tasks.get().ok_or_else(none)
+}
+
+/// The id of what is said: its own, or the same again for the same key.
+pub(crate) fn letter_id(key: Option<&RunKey>) -> String {
+    match key {
+        Some(key) => format!("key-{}", key.key),
+        None => Uuid::now_v7().to_string(),
+    }
+}
+
+pub(crate) fn asked_at(asked: &Asked) -> AskedAt {
+    AskedAt { at: now(), locale: asked.locale, request: Some(asked.id.to_string()) }
+}
+
+/// The agent that a body names.
+pub(crate) async fn agent(state: &AppState, caller: &Caller, name: &str) -> Result<Agent, CallError> {
+    let found = state.store.get_agent(caller.space, name).await?;
+    let none = || {
+        let message = Message::new(&NO_SUCH_AGENT).with("name", name);
+        CallError::new(ErrorKind::NotFound, message).detail("what", "agent")
+    };
+    let agent = found.ok_or_else(none)?;
+    if agent.spec.is_active {
+        return Ok(agent);
+    }
+    Err(CallError::new(ErrorKind::ToolDisabled, Message::new(&AGENT_OFF).with("name", name)))
+}
+
+/// A conversation that begins, once it is known that somebody can be asked.
+async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> Result<ChatRun, CallError> {
+    let agent = match &wish.agent_id {
+        Some(name) => Some(agent(state, caller, name).await?),
+        None => None,
+    };
+    let own = Wanted { provider: wish.provider.clone(), model: wish.model.clone() };
+    let wanted = match &agent {
+        Some(agent) if own.is_any() => Wanted {
+            provider: agent.spec.config.provider.clone(),
+            model: agent.spec.config.model.clone(),
+        },
+        Some(_) | None => own.clone(),
+    };
+    state.models.find(Asker { space: caller.space, user: caller.user }, &wanted).await?;
+    Ok(ChatRun {
+        agent: agent.map(|agent| agent.id),
+        first,
+        source: caller.source,
+        asking: Asking { wanted: own, ..Asking::default() },
+        client_tools: Vec::new(),
+    })
+}
+
+async fn check_agent(
+    state: &AppState,
+    caller: &Caller,
+    wish: &Wish,
+    known: Option<&str>,
+) -> Result<(), CallError> {
+    let Some(name) = &wish.agent_id else { return Ok(()) };
+    let agent = agent(state, caller, name).await?;
+    if known == Some(agent.id.to_string().as_str()) {
+        return Ok(());
+    }
+    Err(CallError::invalid(vec![Violation::new("agentId", Message::new(&OTHER_AGENT))]))
+}
+
+async fn check_tools(state: &AppState, caller: &Caller, names: &[String]) -> Result<(), CallError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let tools = state.tools_of(caller).await?;
+    let missing = names.iter().enumerate().filter(|(_, name)| tools.get(name).is_none());
+    let violations = missing.map(|(place, name)| {
+        Violation::new(format!("tools.{place}"), Message::new(&NO_SUCH_TOOL).with("name", name))
+    });
+    let violations: Vec<Violation> = violations.collect();
+    if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
+}
+
+async fn check_turn(tasks: &Tasks, run: &haft_runs::Run, turn: u32) -> Result<(), CallError> {
+    let transcript = crate::chat::transcript(&tasks.journal, run).await?;
+    if transcript.turns.iter().any(|known| known.turn == turn) {
+        return Ok(());
+    }
+    let message = Message::new(&NO_SUCH_TURN).with("turn", turn);
+    Err(CallError::invalid(vec![Violation::new("replaces", message)]))
+}
+
+/// After what was said before.
+pub(crate) async fn last_place(tasks: &Tasks, caller: &Caller, id: RunId) -> Result<Place, CallError> {
+    // What is under way here is known without asking.
+    if let Some(talk) = tasks.chat.live().talk(id) {
+        return Ok(Place::after(if talk.is_over() { talk.turn } else { talk.turn.saturating_sub(1) }));
+    }
+    let Some(run) = tasks.journal.get(caller.space, id).await? else { return Ok(Place::default()) };
+    let transcript = crate::chat::transcript(&tasks.journal, &run).await?;
+    Ok(match transcript.open() {
+        Some(open) => Place::after(open.turn.saturating_sub(1)),
+        None => Place::after(transcript.last),
+    })
+}
+
+/// The answer to somebody who does not wait.
+pub(crate) fn accepted(id: RunId, letter: &str) -> Response {
+    envelope::success(StatusCode::ACCEPTED, json!({"conversationId": id, "messageId": letter}))
+}
+
+/// Whoever follows a stream has so long to come back.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_good() {
+        assert!(BODY.is_ok());
+    }
+}

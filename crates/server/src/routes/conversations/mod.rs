@@ -1,0 +1,335 @@
+//! Conversations: `GET/PATCH/DELETE /api/conversations[/{id}]`, going on with one, stopping its turn, following it,
+//! and taking it along. Each is its user's alone.
+
+mod export;
+mod tool_context;
+
+use std::collections::HashMap;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use haft_agent::{Finish, GoOn, Letter, Said, Transcript};
+use haft_core::{AgentId, CallError, Caller, ErrorKind, Message, RunId, Template, Violation};
+use haft_runs::Run;
+use haft_store::ConversationFilter;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::chat::ask::{Answering, Way};
+use super::chat::{asked_at, last_place, letter_id, of_conversation, tasks};
+use crate::api::{Needs, Route};
+use crate::app::AppState;
+use crate::auth::Known;
+use crate::body::{JsonBody, MaybeJsonBody, read as body_of};
+use crate::chat::follow::{Follow, Place};
+use crate::chat::{messages, shown, transcript};
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::{ListOf, Named, Parameters};
+use crate::request::{Asked, Keyed};
+use crate::tasks::key_of;
+
+haft_core::templates! {
+    NO_SUCH_CONVERSATION = "conversations.notFound",
+        "there is no conversation {name}",
+        "没有对话 {name}";
+    NOTHING_TO_GO_ON = "conversations.nothingToGoOn",
+        "there is nothing to go on with: the last turn has its answer; say something",
+        "没有可继续的内容：上一轮已有回答；请发送消息";
+    UNDER_WAY = "conversations.underWay",
+        "a turn is under way already",
+        "已有一轮正在进行";
+    BAD_TITLE = "conversations.badTitle",
+        "must have 1 to {most} characters",
+        "必须为 1 到 {most} 个字符";
+    BAD_PLACE = "conversations.badPlace",
+        "must be the id of an event of this conversation, such as 3 or 3-1a2b-17",
+        "必须是该对话的事件 id，例如 3 或 3-1a2b-17";
+}
+
+const LONGEST_TITLE: usize = 200;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/conversations", list)
+            .needs(Needs::Read)
+            .says("One's own conversations, the last changed first, a page at a time")
+            .parameter("q", "string", "A part of the title")
+            .parameter("agent", "string", "Only those with this agent, by id or name")
+            .pages()
+            .answers(200, "ConversationPage"),
+        Route::get("/conversations/{id}", read)
+            .needs(Needs::Read)
+            .says("One conversation, with its turns")
+            .answers(200, "Conversation"),
+        Route::patch("/conversations/{id}", rename)
+            .needs(Needs::Call)
+            .says("Gives a conversation another title")
+            .takes("ConversationPatch")
+            .answers(200, "ConversationFacts"),
+        Route::delete("/conversations/{id}", remove)
+            .needs(Needs::Call)
+            .says("Deletes a conversation with all that was said in it")
+            .answers(200, "ConversationFacts"),
+        Route::post("/conversations/{id}/continue", go_on)
+            .needs(Needs::Call)
+            .says("Goes on with a conversation: with what is said now, or from where its last turn ended")
+            .takes("ContinueConversation")
+            .answers(200, "ChatReply")
+            .answers(202, "ChatAccepted"),
+        Route::post("/conversations/{id}/cancel", cancel)
+            .needs(Needs::Call)
+            .says("Stops the turn that is under way; the conversation stays")
+            .answers(200, "ConversationFacts"),
+        Route::get("/conversations/{id}/events", events)
+            .needs(Needs::Read)
+            .says("What happens in a conversation, as it happens")
+            .parameter("after", "string", "`Last-Event-ID`, for clients that cannot send it")
+            .answers(200, "EventStream"),
+        Route::get("/conversations/{id}/export", export::export)
+            .needs(Needs::Read)
+            .says("A conversation as a file")
+            .parameter("format", "string", "`json`, which it is when absent, or `markdown`")
+            .answers(200, "ConversationFile"),
+        Route::get("/conversations/{id}/tool-context", tool_context::read)
+            .needs(Needs::Read)
+            .says("The tools of a conversation, what was called and what came of it")
+            .answers(200, "ToolContext"),
+    ]
+}
+
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [TEMPLATES, export::TEMPLATES].into_iter().flatten().copied()
+}
+
+pub(crate) fn missing(name: &str) -> CallError {
+    let message = Message::new(&NO_SUCH_CONVERSATION).with("name", name);
+    CallError::new(ErrorKind::NotFound, message).detail("what", "conversation")
+}
+
+/// A conversation of who asks.
+pub(crate) async fn find(state: &AppState, caller: &Caller, name: &str) -> Result<Run, CallError> {
+    let (Ok(id), Some(user)) = (name.parse::<RunId>(), caller.user) else { return Err(missing(name)) };
+    let found = tasks(state)?.journal.conversation(caller.space, user, id).await?;
+    found.filter(|run| run.about.conversation.is_some()).ok_or_else(|| missing(name))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Filter {
+    q: Option<String>,
+    agent: Option<String>,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Parameters(filter): Parameters<Filter>,
+) -> Result<Response, Failure> {
+    let Filter { q, agent, limit, cursor } = filter;
+    let page = ListOf { limit, cursor }.checked()?;
+    let Some(user) = caller.user else { return Ok(envelope::page(Vec::<Value>::new(), None)) };
+    let agent = match agent {
+        Some(name) => match state.store.get_agent(caller.space, &name).await? {
+            Some(agent) => Some(agent.id.to_string()),
+            None => return Ok(envelope::page(Vec::<Value>::new(), None)),
+        },
+        None => None,
+    };
+    let filter = ConversationFilter { words: q.filter(|words| !words.trim().is_empty()), agent };
+    let (runs, next) = tasks(&state)?.journal.conversations(caller.space, user, &filter, &page).await?;
+    let mut names = HashMap::new();
+    let mut items = Vec::with_capacity(runs.len());
+    for run in &runs {
+        items.push(facts(&state, run, &mut names).await?);
+    }
+    Ok(envelope::page(&items, next))
+}
+
+/// The facts of a conversation, with the name of its agent.
+async fn facts(
+    state: &AppState,
+    run: &Run,
+    names: &mut HashMap<String, Option<String>>,
+) -> Result<Value, CallError> {
+    let name = match &run.about.agent {
+        Some(id) => {
+            if !names.contains_key(id) {
+                let known = id.parse::<AgentId>().map(|id| id.to_string()).unwrap_or_default();
+                let agent = state.store.get_agent(run.space, &known).await?;
+                names.insert(id.clone(), agent.map(|agent| agent.spec.name));
+            }
+            names.get(id).cloned().flatten()
+        }
+        None => None,
+    };
+    Ok(shown::facts(run, name.as_deref()))
+}
+
+async fn read(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(name): Named,
+) -> Result<Response, Failure> {
+    let run = find(&state, &caller, &name).await?;
+    let transcript = transcript(&tasks(&state)?.journal, &run).await?;
+    let mut data = facts(&state, &run, &mut HashMap::new()).await?;
+    data["turns"] = transcript.turns.iter().map(shown::turn).collect();
+    data["pending"] = json!(shown::pending(&transcript));
+    data["lastEventId"] = json!(place_before(&transcript).to_string());
+    Ok(envelope::success(StatusCode::OK, data))
+}
+
+/// Behind all that has ended: what is under way is told from its beginning.
+fn place_before(transcript: &Transcript) -> Place {
+    match transcript.open() {
+        Some(open) => Place::after(open.turn.saturating_sub(1)),
+        None => Place::after(transcript.last),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Patch {
+    title: String,
+}
+
+async fn rename(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(name): Named,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let run = find(&state, &caller, &name).await?;
+    let Patch { title } = body_of(body)?;
+    let title = title.trim();
+    if title.is_empty() || title.chars().count() > LONGEST_TITLE {
+        let message = Message::new(&BAD_TITLE).with("most", LONGEST_TITLE);
+        return Err(CallError::invalid(vec![Violation::new("title", message)]).into());
+    }
+    if let Some(user) = caller.user {
+        tasks(&state)?.journal.rename(caller.space, user, run.id, title).await?;
+    }
+    let run = find(&state, &caller, &name).await?;
+    Ok(envelope::success(StatusCode::OK, facts(&state, &run, &mut HashMap::new()).await?))
+}
+
+async fn remove(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(name): Named,
+) -> Result<Response, Failure> {
+    let run = find(&state, &caller, &name).await?;
+    let tasks = tasks(&state)?;
+    let data = facts(&state, &run, &mut HashMap::new()).await?;
+    tasks.chat.stop_here(run.id);
+    if let Some(user) = caller.user {
+        tasks.journal.delete_conversation(caller.space, user, run.id).await?;
+    }
+    Ok(envelope::success(StatusCode::OK, data))
+}
+
+/// Stops what is under way, wherever that is.
+async fn cancel(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(name): Named,
+) -> Result<Response, Failure> {
+    let run = find(&state, &caller, &name).await?;
+    let tasks = tasks(&state)?;
+    if !tasks.chat.stop_here(run.id) {
+        tasks.journal.stop(caller.space, run.id).await?;
+    }
+    Ok(envelope::success(StatusCode::OK, facts(&state, &run, &mut HashMap::new()).await?))
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Continue {
+    messages: Option<Value>,
+    #[serde(default)]
+    stream: bool,
+    #[serde(default)]
+    detach: bool,
+}
+
+async fn go_on(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    asked: Asked,
+    Keyed(key): Keyed,
+    Named(name): Named,
+    MaybeJsonBody(body): MaybeJsonBody,
+) -> Result<Response, Failure> {
+    let run = find(&state, &caller, &name).await?;
+    let key = key.map(|key| key_of(&key, &name, &body)).transpose()?;
+    let Continue { messages, stream, detach } = body_of(body)?;
+    let tasks = tasks(&state)?;
+    let id = letter_id(key.as_ref());
+    let letter = match messages {
+        Some(given) => {
+            let messages = messages::read(&given, false).map_err(CallError::invalid)?;
+            Letter::Said(Said {
+                id: id.clone(),
+                messages,
+                replaces: None,
+                tools: Vec::new(),
+                asked: asked_at(&asked),
+            })
+        }
+        None => {
+            check_unfinished(&transcript(&tasks.journal, &run).await?)?;
+            Letter::GoOn(GoOn { id: id.clone(), asked: asked_at(&asked) })
+        }
+    };
+    let place =
+        if key.is_some() { Place::default() } else { last_place(tasks, &caller, run.id).await? };
+    if !tasks.chat.say(&caller, run.id, &letter, key).await? {
+        return Err(missing(&name).into());
+    }
+    let way = match (stream, detach) {
+        (_, true) => Way::Detached,
+        (true, false) => Way::Streamed,
+        (false, false) => Way::Whole,
+    };
+    Answering { id: run.id, letter: id, place, way }.respond(&state, tasks, &caller, &asked).await
+}
+
+/// There is something to go on with where a turn ended without its answer.
+fn check_unfinished(transcript: &Transcript) -> Result<(), CallError> {
+    let conflict = |template| Err(CallError::new(ErrorKind::Conflict, Message::new(template)));
+    match transcript.turns.last().map(|turn| turn.end.as_ref().map(|end| end.finish)) {
+        Some(None) => conflict(&UNDER_WAY),
+        Some(Some(Finish::Error | Finish::Cancelled | Finish::MaxSteps | Finish::ToolCalls)) => Ok(()),
+        Some(Some(Finish::Stop | Finish::ToolStop)) | None => conflict(&NOTHING_TO_GO_ON),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct After {
+    after: Option<String>,
+}
+
+async fn events(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(name): Named,
+    headers: HeaderMap,
+    Parameters(After { after }): Parameters<After>,
+) -> Result<Response, Failure> {
+    let run = find(&state, &caller, &name).await?;
+    let tasks = tasks(&state)?;
+    let known = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let place = match known.or(after.as_deref()).filter(|known| !known.is_empty()) {
+        Some(known) => known.parse().map_err(|()| {
+            CallError::invalid(vec![Violation::new("after", Message::new(&BAD_PLACE))])
+        })?,
+        None => place_before(&transcript(&tasks.journal, &run).await?),
+    };
+    let follow = Follow::new(&tasks.chat, &tasks.journal, caller.space, run.id, place);
+    Ok(of_conversation(&state, follow, run.id.to_string()))
+}

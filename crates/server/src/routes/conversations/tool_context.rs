@@ -1,0 +1,75 @@
+//! `GET /api/conversations/{id}/tool-context`: tools, calls and results of a conversation, as its journal has them.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use haft_agent::{CallState, StepCall, Transcript};
+use haft_engine::ToolDefinition;
+use serde_json::{Value, json};
+
+use super::{find, tasks, transcript};
+use crate::app::AppState;
+use crate::auth::Known;
+use crate::envelope;
+use crate::error::Failure;
+use crate::query::Named;
+
+pub(super) async fn read(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Named(name): Named,
+) -> Result<Response, Failure> {
+    let run = find(&state, &caller, &name).await?;
+    let transcript = transcript(&tasks(&state)?.journal, &run).await?;
+    let tools = state.tools_of(&caller).await?;
+    let agent = match &run.about.agent {
+        Some(id) => state.store.get_agent(caller.space, id).await?,
+        None => None,
+    };
+    let bindings = agent.map(|agent| agent.spec.bindings).unwrap_or_default();
+    let bound = bindings.iter().filter(|binding| binding.is_enabled);
+    let bound = bound.filter_map(|binding| tools.get(&binding.tool_id.to_string()));
+    let active = bound.filter(|tool| tool.spec.is_active);
+    let definitions: Vec<ToolDefinition> = active.map(|tool| ToolDefinition::from(&tool.spec)).collect();
+    let (calls, results) = of(&transcript);
+    let data = json!({"toolDefinitions": definitions, "toolCalls": calls, "toolResults": results});
+    Ok(envelope::success(StatusCode::OK, data))
+}
+
+fn of(transcript: &Transcript) -> (Vec<Value>, Vec<Value>) {
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    let mut number = 0;
+    for turn in &transcript.turns {
+        for step in &turn.steps {
+            number += 1;
+            let at = step.answer.at;
+            for call in &step.calls {
+                calls.push(json!({
+                    "callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": number, "at": at,
+                }));
+                results.extend(result(transcript, call).map(|mut result| {
+                    result["step"] = json!(number);
+                    result["at"] = json!(at);
+                    result
+                }));
+            }
+        }
+    }
+    (calls, results)
+}
+
+fn result(transcript: &Transcript, call: &StepCall) -> Option<Value> {
+    let (mut row, status) = match &call.state {
+        CallState::Running => return None,
+        CallState::Done(result) => (result.clone(), "done"),
+        CallState::Pending(task) | CallState::Awaited(task) => match transcript.ended(call.call_id.as_str()) {
+            Some(result) => (result.clone(), "done"),
+            None => {
+                let pending = json!({"callId": call.call_id, "toolName": call.name, "taskId": task.task_id});
+                (pending, "pending")
+            }
+        },
+    };
+    row["status"] = json!(status);
+    Some(row)
+}

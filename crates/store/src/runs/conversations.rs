@@ -1,0 +1,102 @@
+//! Conversations as their owner finds them: runs of the chat, by the moment in which they last changed.
+//!
+//! What is said in one is its journal; nothing of that is read here.
+
+use haft_core::{CallError, RunId, SpaceId, UserId};
+use haft_runs::Run;
+use sqlx::AssertSqlSafe;
+
+use super::RunJournal;
+use super::row::{run, run_columns};
+use crate::db::{Arg, args};
+use crate::page::Page;
+
+/// Which conversations are looked for. What is absent does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct ConversationFilter {
+    /// A part of the title.
+    pub words: Option<String>,
+    pub agent: Option<String>,
+}
+
+/// One that is not kept has no conversation.
+const OWN: &str = " FROM runs WHERE space_id = $1 AND user_id = $2 AND program = 'chat'
+     AND conversation_id IS NOT NULL AND ended_at IS NULL";
+
+impl RunJournal {
+    /// The conversation of a user.
+    pub async fn conversation(
+        &self,
+        space: SpaceId,
+        user: UserId,
+        id: RunId,
+    ) -> Result<Option<Run>, CallError> {
+        let found = self.get(space, id).await?;
+        Ok(found.filter(|run| run.program == "chat" && run.user == Some(user) && !run.status.is_final()))
+    }
+
+    /// Those of a user, the last changed first.
+    pub async fn conversations(
+        &self,
+        space: SpaceId,
+        user: UserId,
+        filter: &ConversationFilter,
+        page: &Page,
+    ) -> Result<(Vec<Run>, Option<String>), CallError> {
+        let (_, last) = page.after()?;
+        let mut sql = concat!("SELECT ", run_columns!()).to_owned();
+        sql.push_str(OWN);
+        let mut values = args![space, user];
+        let mut and = |clause: &str, value: Arg| {
+            values.push(value);
+            sql.push_str(&clause.replace('?', &format!("${}", values.len())));
+        };
+        if let Some((moment, id)) = last.split_once(' ') {
+            and(" AND (changed_at, id) < (?", Arg::Int(Some(moment.parse().unwrap_or_default())));
+            and(", ?)", Arg::from(id));
+        }
+        if let Some(agent) = &filter.agent {
+            and(" AND agent_id = ?", Arg::from(agent));
+        }
+        if let Some(words) = &filter.words {
+            let words = words.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+            and(" AND LOWER(name) LIKE ? ESCAPE '\\'", Arg::from(format!("%{words}%")));
+        }
+        values.push(Arg::from(page.rows()));
+        sql.push_str(&format!(" ORDER BY changed_at DESC, id DESC LIMIT ${}", values.len()));
+        // Of constants alone: what is looked for are arguments.
+        let rows = self.db().rows(AssertSqlSafe(sql), values).await?;
+        let runs: Result<Vec<Run>, CallError> = rows.iter().map(run).collect();
+        Ok(page.cut(runs?, |run| ("", format!("{} {}", run.changed_at.as_microsecond(), run.id))))
+    }
+
+    /// Gives a conversation another title; false when there is none.
+    pub async fn rename(
+        &self,
+        space: SpaceId,
+        user: UserId,
+        id: RunId,
+        title: &str,
+    ) -> Result<bool, CallError> {
+        let mut tx = self.db().begin().await?;
+        let sql =
+            "UPDATE runs SET name = $4 WHERE space_id = $1 AND user_id = $2 AND id = $3 AND program = 'chat'";
+        let is_there = tx.run(sql, args![space, user, id, title]).await? > 0;
+        tx.commit().await?;
+        Ok(is_there)
+    }
+
+    /// Takes a conversation away with all that was said in it; whoever carries it on finds that out.
+    pub async fn delete_conversation(
+        &self,
+        space: SpaceId,
+        user: UserId,
+        id: RunId,
+    ) -> Result<bool, CallError> {
+        let mut tx = self.db().begin().await?;
+        let sql = "DELETE FROM runs WHERE space_id = $1 AND user_id = $2 AND id = $3 AND program = 'chat'";
+        let is_gone = tx.run(sql, args![space, user, id]).await? > 0;
+        tx.commit().await?;
+        Ok(is_gone)
+    }
+}
