@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::SpaceId;
 use crate::id::ProviderId;
@@ -21,6 +22,13 @@ pub struct ProviderSpec {
     /// Asked of the provider when empty.
     #[serde(default)]
     pub models: Vec<String>,
+    /// The answers of one that is scripted; none of any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<Value>,
+    /// Whether the address is the word of who runs the server, and may lead anywhere. One of a user's is looked
+    /// at as a tool's is.
+    #[serde(default)]
+    pub by_operator: bool,
 }
 
 /// What a provider speaks.

@@ -9,7 +9,9 @@ use haft_core::{CallError, SpaceId};
 use haft_egress::Egress;
 use haft_engine::ToolService;
 use haft_runs::Runs;
-use haft_server::{App, Metrics, Settings, SignedCallbacks, StoredArtifacts, StoredSecrets, Traces};
+use haft_server::{
+    App, Metrics, Settings, SignedCallbacks, StoredArtifacts, StoredModels, StoredSecrets, Traces,
+};
 use haft_store::{CallLog, Store};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -51,6 +53,7 @@ impl Assembly {
         let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
         let revision = store.current_revision().await.map_err(said)?;
         let secrets = Arc::new(StoredSecrets::new(store.clone(), space, config.storage.environment));
+        let models = StoredModels::new(store.clone(), secrets.clone(), egress.clone(), config.models);
         let artifacts = Arc::new(StoredArtifacts::new(store.clone(), config.public_url.clone()));
         let callbacks = Arc::new(SignedCallbacks::new(store.clone(), config.public_url.clone()));
         let parts = Parts {
@@ -74,8 +77,8 @@ impl Assembly {
         };
         let tasks = tasks::open(&store, &tools, callbacks.clone(), &config.tasks).await.map_err(said)?;
         let runs = tasks.runs.clone();
-        let app =
-            App::new(tools.clone(), store.clone(), log.clone(), secrets, egress.clone(), metrics, settings);
+        let (kept, models) = ((store.clone(), log.clone()), Arc::new(models));
+        let app = App::new(tools.clone(), kept, secrets, models, egress.clone(), metrics, settings);
         let app = app.with_tasks(tasks);
         Ok(Self { app, runs, egress, artifacts, callbacks, store, log, revision, tools, traces })
     }

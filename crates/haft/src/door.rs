@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use haft_core::{CallError, ErrorKind, Locale};
 use haft_egress::{Egress, Limits, Policy, Request};
-use haft_server::{App, StoredArtifacts, StoredSecrets};
+use haft_server::{App, StoredArtifacts, StoredModels, StoredSecrets};
 use http_body_util::BodyExt;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -152,6 +152,7 @@ impl Door {
         let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
         let admin = first::admin(&store, Samples::No).await.map_err(said)?;
         let secrets = Arc::new(StoredSecrets::new(store.clone(), admin.space, config.storage.environment));
+        let models = StoredModels::new(store.clone(), secrets.clone(), egress.clone(), config.models);
         let parts = Parts {
             egress: egress.clone(),
             store: store.clone(),
@@ -161,7 +162,7 @@ impl Door {
         };
         let tools = engine::for_command(parts);
         let (metrics, settings) = (Arc::default(), haft_server::Settings::default());
-        let app = App::new(tools, store, log, secrets, egress, metrics, settings);
+        let app = App::new(tools, (store, log), secrets, Arc::new(models), egress, metrics, settings);
         let token = app.let_in(admin.user, admin.space);
         Ok(Self { identity: Identity::Token(token), locale, way: Way::Here(app.router()) })
     }

@@ -76,7 +76,8 @@ impl Wire {
         let answer = self.send(request, limits, &asking).await?.whole().await;
         let answer = answer.map_err(|error| asking.masked(error))?;
         let list = serde_json::from_slice::<Value>(&answer.body).ok();
-        list.and_then(|list| self.dialect.models(&list)).ok_or_else(|| asking.not_understood())
+        list.and_then(|list| self.dialect.models(&list))
+            .ok_or_else(|| asking.not_understood().detail("status", answer.status.as_u16()))
     }
 
     /// Sends a request with what every request of this provider has; whatever is no success is an error.

@@ -24,6 +24,7 @@ use crate::door::Door;
 use crate::events::Listeners;
 use crate::guesses::Guesses;
 use crate::metrics::Metrics;
+use crate::models::StoredModels;
 use crate::stored_secrets::StoredSecrets;
 use crate::tasks::Tasks;
 use crate::visitors::{Visitor, Visitors};
@@ -48,12 +49,13 @@ pub struct Settings {
 #[derive(Clone)]
 pub struct App(Arc<Shared>);
 
-/// What handlers share. Secrets and metrics are in the hands of others too.
+/// What handlers share. Secrets, models and metrics are in the hands of others too.
 pub struct Shared {
     pub(crate) tools: ToolService,
     pub(crate) store: Store,
     pub(crate) log: CallLog,
     pub(crate) secrets: Arc<StoredSecrets>,
+    pub(crate) models: Arc<StoredModels>,
     /// Not there where nobody would carry them out: in a command.
     pub(crate) tasks: OnceLock<Tasks>,
     pub(crate) egress: Egress,
@@ -79,9 +81,9 @@ impl App {
     /// `metrics` are shown, and counted into; calls are counted by whoever keeps their records.
     pub fn new(
         tools: ToolService,
-        store: Store,
-        log: CallLog,
+        (store, log): (Store, CallLog),
         secrets: Arc<StoredSecrets>,
+        models: Arc<StoredModels>,
         egress: Egress,
         metrics: Arc<Metrics>,
         settings: Settings,
@@ -96,6 +98,7 @@ impl App {
             log,
             tasks: OnceLock::new(),
             secrets,
+            models,
             egress,
             metrics,
             settings,

@@ -52,6 +52,7 @@ impl Following {
         // Not those with news alone: no call depends on what there is to hear.
         for space in &changes.spaces {
             app.secrets.forget(*space);
+            app.models.forget(*space);
         }
         app.visitors.followed();
         self.behind.extend(&changes.spaces);

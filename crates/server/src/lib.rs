@@ -21,6 +21,7 @@ mod guesses;
 mod impatient;
 mod listen;
 mod metrics;
+mod models;
 mod openapi;
 mod origin;
 mod query;
@@ -40,6 +41,7 @@ pub use callbacks::SignedCallbacks;
 pub use chat::StoredSurroundings;
 pub use listen::serve;
 pub use metrics::Metrics;
+pub use models::{EnvironmentProvider, ModelSettings, Speaks, StoredModels};
 pub use stored_artifacts::StoredArtifacts;
 pub use stored_secrets::StoredSecrets;
 pub use stored_tools::StoredTools;
@@ -62,5 +64,6 @@ pub fn all_templates() -> Vec<&'static Template> {
         tasks::TEMPLATES,
         visitors::TEMPLATES,
     ];
-    own.into_iter().flatten().copied().chain(events::all_templates()).chain(routes::all_templates()).collect()
+    let own = own.into_iter().flatten().copied();
+    own.chain(events::all_templates()).chain(models::all_templates()).chain(routes::all_templates()).collect()
 }

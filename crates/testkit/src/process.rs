@@ -100,11 +100,12 @@ pub async fn run(binary: &str, arguments: &[&str], environment: &[(&str, &str)],
     Finished { code: status.code().expect("a code"), stdout: text(stdout), stderr: text(stderr) }
 }
 
-/// The binary with nothing of our own environment that could change what it does.
+/// The binary with nothing of our own environment, or of this machine, that could change what it does.
 fn command(binary: &str, environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(binary);
     command
         .env_clear()
+        .env("HAFT_FIND_OLLAMA", "false")
         .envs(environment.iter().copied())
         .current_dir(std::env::temp_dir())
         .kill_on_drop(true);

@@ -1,5 +1,6 @@
 //! The configuration: flags, then environment, then `haft.toml`; read once, checked, passed on by part.
 
+mod models;
 mod otlp;
 mod retention;
 mod tasks;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use haft_core::Locale;
 use haft_egress::{Egress, Networks};
-use haft_server::TraceSettings;
+use haft_server::{ModelSettings, TraceSettings};
 use haft_store::Retention;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -48,6 +49,8 @@ struct File {
     task_days: Option<u64>,
     task_places: Option<u64>,
     task_queue: Option<u64>,
+    default_provider: Option<String>,
+    default_model: Option<String>,
 }
 
 /// What the process runs with, beside the flags of its command.
@@ -66,6 +69,7 @@ pub(crate) struct Config {
     pub(crate) artifact_quota: Option<u64>,
     pub(crate) search: SearchProviders,
     pub(crate) tasks: TaskSettings,
+    pub(crate) models: ModelSettings,
     /// Where `haft login` keeps what it got; none where there is no place for it.
     pub(crate) login_file: Option<PathBuf>,
     networks: Networks,
@@ -95,9 +99,12 @@ impl Config {
         let ca_certs = settings.ca_certs.as_ref().or(file.ca_certs.as_ref()).map(|path| {
             std::fs::read(path).with_context(|| format!("cannot read the certificates in {}", path.display()))
         });
+        let locale = settings.lang.unwrap_or_else(terminal_locale);
+        let defaults = models::Defaults { provider: file.default_provider, model: file.default_model };
         Ok(Self {
             networks,
             ca_certs: ca_certs.transpose()?,
+            models: models::settings(defaults, locale, text)?,
             storage: Storage {
                 directory: settings.data_dir.clone().or(file.data_dir).or_else(data_directory),
                 database_url: settings.database_url.clone().or(file.database_url).map(SecretString::from),
@@ -122,7 +129,7 @@ impl Config {
             admin_token: file.admin_token,
             log: settings.log.clone().or(file.log),
             log_format: file.log_format,
-            locale: settings.lang.unwrap_or_else(terminal_locale),
+            locale,
         })
     }
 }

@@ -83,6 +83,8 @@ impl Scene {
             .with("HAFT_SECRET_OPERATORS", &watch.make("secret-of-the-environment"))
             .with("TAVILY_API_KEY", &watch.make("search-key"))
             .with("TAVILY_BASE_URL", upstream.url("").as_str())
+            .with("OPENAI_API_KEY", &watch.make("model-key"))
+            .with("OPENAI_BASE_URL", upstream.url("/v1").as_str())
             .with("OTEL_EXPORTER_OTLP_ENDPOINT", upstream.url("").as_str())
             .with("OTEL_EXPORTER_OTLP_HEADERS", &format!("x-key={}", percent(&watch.make("collector-key"))))
             .with("HAFT_LOG", "trace");
@@ -219,6 +221,11 @@ impl Scene {
         }
         let provider = json!({"name": "models", "kind": "openai", "apiKey": self.watch.make("provider-key")});
         assert_eq!(self.post("/api/providers", &provider).await.status, 201);
+        // Whoever is asked says all that it was sent.
+        for trial in [json!({}), json!({"model": "m"})] {
+            let tried = self.post("/api/providers/openai/test", &trial).await;
+            assert_eq!(tried.status, 200, "{}", tried.body);
+        }
         let agent = json!({"name": "reader", "toolIds": self.tools, "config": {"provider": "models"}});
         let made = self.post("/api/agents", &agent).await;
         assert_eq!(made.status, 201, "{}", made.body);
@@ -371,7 +378,7 @@ impl Scene {
         } else if path.starts_with("/api/agents/") {
             vec!["reader"]
         } else if path.starts_with("/api/providers/") {
-            vec!["models"]
+            vec!["models", "openai"]
         } else if path.starts_with("/api/alerts/") {
             vec![self.alert.as_str()]
         } else if ["/api/tasks/", "/api/approvals/", "/api/callbacks/"]

@@ -78,6 +78,7 @@ impl Served {
             ("/api/tools", http),
             ("/api/agents", agent),
             ("/api/providers", json!({"name": "fuzz_provider", "kind": "ollama"})),
+            ("/api/providers", json!({"name": "fuzz_script", "kind": "scripted", "script": [{"text": "a"}]})),
             ("/api/users", json!({"name": "fuzz_user"})),
         ] {
             let reply = self.api.post(path, &body).await;

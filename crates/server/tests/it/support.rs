@@ -10,7 +10,7 @@ use haft_engine::{
     Arguments, BoxFuture, BreakerSettings, Builder, CallContext, CallError, CallRecord, CallSink,
     ConfigError, Effect, Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService,
 };
-use haft_server::{Settings, StoredSecrets, StoredTools};
+use haft_server::{ModelSettings, Settings, StoredModels, StoredSecrets, StoredTools};
 use haft_store::{CallLog, Database, Key, MasterKeys, Store};
 use haft_testkit::Client;
 use secrecy::SecretString;
@@ -111,9 +111,12 @@ impl App {
         let secrets = Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
         let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
         let log = CallLog::open(&Database::Memory).await.expect("a call log in memory");
+        let models =
+            StoredModels::new(store.clone(), secrets.clone(), egress.clone(), ModelSettings::default());
         let (tools, metrics, settings) = (engine.clone(), Arc::default(), Settings::default());
+        let kept = (store.clone(), log);
         let app =
-            haft_server::App::new(tools, store.clone(), log, secrets.clone(), egress, metrics, settings);
+            haft_server::App::new(tools, kept, secrets.clone(), Arc::new(models), egress, metrics, settings);
         let stop = app.stopping();
         let served = tokio::spawn(haft_server::serve(listener, app.router(), stop.clone(), grace));
         Self {

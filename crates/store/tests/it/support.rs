@@ -157,6 +157,8 @@ pub(crate) fn provider(name: &str) -> ProviderSpec {
         base_url: None,
         api_key: Some("secret://OPENAI_API_KEY".to_owned()),
         models: vec!["gpt".to_owned()],
+        script: None,
+        by_operator: false,
     }
 }
 

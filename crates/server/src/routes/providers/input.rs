@@ -9,14 +9,18 @@ use haft_core::secret::SCHEME;
 use haft_core::text::Part;
 use haft_core::tool::input::camel_keys;
 use haft_core::{CallError, Message, SpaceId, Text, Violation};
+use haft_llm::Scripted;
 use haft_store::SecretOwnerId;
 use secrecy::SecretString;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use url::Url;
 use uuid::Uuid;
 
+use super::shown::stored;
+use crate::api::Needs;
 use crate::app::AppState;
 use crate::routes::saving::{Form, differing, form, misfits, refuse, take};
+use crate::visitors::Visitor;
 
 haft_core::templates! {
     BAD_NAME = "providers.badName",
@@ -34,12 +38,19 @@ haft_core::templates! {
     NAME_TOO_LONG = "providers.nameTooLong",
         "cannot be kept under a name of more than {most} characters; keep it as a secret and name that",
         "名称超过 {most} 个字符时无法保存密钥；请先将其保存为密钥并引用其名称";
+    NO_SCRIPT = "providers.noScript",
+        "is required for the kind scripted: a list of answers such as [{\"text\": \"Hello\"}]",
+        "类型为 scripted 时必须提供：应答列表，例如 [{\"text\": \"你好\"}]";
+    NO_MODEL_HAS_A_SCRIPT = "providers.unexpectedScript",
+        "is for the kind scripted alone",
+        "仅用于类型 scripted";
 }
 
 static PROVIDER: Form = LazyLock::new(|| form(include_str!("provider.json")));
 
 /// Fields the server sets. A body may carry them along, as it was read.
-const KEPT_BY_SERVER: [&str; 5] = ["id", "spaceId", "version", "createdAt", "updatedAt"];
+const KEPT_BY_SERVER: [&str; 7] =
+    ["id", "spaceId", "version", "createdAt", "updatedAt", "source", "byOperator"];
 
 const LONGEST_NAME: usize = 64;
 
@@ -69,18 +80,20 @@ enum Key {
 /// Reads a body, or says all that is wrong with it.
 pub(super) async fn read(
     state: &AppState,
-    space: SpaceId,
+    visitor: &Visitor,
     body: Value,
     before: Option<&Provider>,
-    kept: &Value,
 ) -> Result<Input, CallError> {
+    let space = visitor.space;
+    // A new provider has no id, version or dates yet to be equal to; its space is known.
+    let kept = before.map_or_else(|| json!({"spaceId": space}), stored);
     let mut body = camel_keys(body);
     if let Value::Object(fields) = &mut body {
         fields.retain(|_, value| !value.is_null());
     }
     let mut violations = misfits(&PROVIDER, &body);
     let Value::Object(mut fields) = body else { return Err(CallError::invalid(violations)) };
-    violations.extend(differing(&take(&mut fields, &KEPT_BY_SERVER), kept));
+    violations.extend(differing(&take(&mut fields, &KEPT_BY_SERVER), &kept));
     let name = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     if fields.get("name").is_some_and(Value::is_string) && !is_name(&name) {
         violations.push(Violation::new("name", Message::new(&BAD_NAME).with("most", LONGEST_NAME)));
@@ -88,6 +101,7 @@ pub(super) async fn read(
     if fields.get("baseUrl").and_then(Value::as_str).is_some_and(|url| !is_base_url(url)) {
         violations.push(Violation::new("baseUrl", Message::new(&BAD_BASE_URL)));
     }
+    violations.extend(wrong_script(&fields));
     let kept = before.and_then(|before| before.spec.api_key.clone());
     let (reference, key) = match key(fields.shift_remove("apiKey")) {
         Ok(Key::None) => (None, None),
@@ -112,7 +126,28 @@ pub(super) async fn read(
         }
     };
     refuse(violations)?;
-    Ok(Input { spec: read_spec(fields, reference)?, key })
+    let spec = read_spec(fields, reference)?;
+    let by_operator =
+        visitor.may(Needs::Operator) || before.is_some_and(|before| keeps_address(before, &spec));
+    Ok(Input { spec: ProviderSpec { by_operator, ..spec }, key })
+}
+
+/// Whether the address is the operator's word as it was. Another kind asks for other paths there.
+fn keeps_address(before: &Provider, spec: &ProviderSpec) -> bool {
+    let is_same = before.spec.kind == spec.kind && before.spec.base_url == spec.base_url;
+    before.spec.by_operator && is_same
+}
+
+/// What is wrong with the answers of a scripted provider, or with their being there.
+fn wrong_script(fields: &Map<String, Value>) -> Option<Violation> {
+    let is_scripted = fields.get("kind").and_then(Value::as_str) == Some("scripted");
+    let message = match (is_scripted, fields.get("script")) {
+        (true, None) => Message::new(&NO_SCRIPT),
+        (false, Some(_)) => Message::new(&NO_MODEL_HAS_A_SCRIPT),
+        (true, Some(script)) => Scripted::read(&script.to_string()).err()?.message().clone(),
+        (false, None) => return None,
+    };
+    Some(Violation::new("script", message))
 }
 
 fn read_spec(fields: Map<String, Value>, api_key: Option<String>) -> Result<ProviderSpec, CallError> {
@@ -178,8 +213,6 @@ fn is_base_url(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -1,9 +1,11 @@
 //! Model providers: `POST/GET /api/providers`, `GET/PUT/DELETE /api/providers/{id}`, `POST …/{id}/test`.
 //!
 //! A key that is written out becomes a secret of the space; the provider holds its name, and only that goes out.
+//! Those that are not stored are shown beside the others, and changed nowhere here.
 
 mod input;
 mod probe;
+mod shown;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -15,7 +17,7 @@ use haft_core::{CallError, ErrorKind, Message, SpaceId, Template};
 use haft_engine::now;
 use haft_store::{Page, SecretOwnerId};
 use secrecy::SecretString;
-use serde_json::json;
+use serde_json::Value;
 use uuid::Uuid;
 
 use self::input::Input;
@@ -26,6 +28,7 @@ use crate::auth::Who;
 use crate::body::JsonBody;
 use crate::envelope::{self, tagged};
 use crate::error::Failure;
+use crate::models::Source;
 use crate::query::{ListOf, Named, Parameters, if_match};
 use crate::visitors::Visitor;
 
@@ -33,6 +36,14 @@ haft_core::templates! {
     NO_SUCH_PROVIDER = "providers.notFound",
         "there is no provider {name}",
         "没有模型服务 {name}";
+    OF_ENVIRONMENT = "providers.ofEnvironment",
+        "{name} comes from {variable} in the environment and is not changed here; a provider of that name that is \
+         added to the space takes its place",
+        "{name} 来自环境变量 {variable}，不能在此修改；在空间中添加同名的模型服务即可取代它";
+    FOUND = "providers.found",
+        "{name} was found on this machine and is not changed here; a provider of that name that is added to the \
+         space takes its place",
+        "{name} 是在本机上发现的，不能在此修改；在空间中添加同名的模型服务即可取代它";
 }
 
 /// More providers than any space has.
@@ -48,7 +59,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers(201, "Provider"),
         Route::get("/providers", list)
             .needs(Needs::Read)
-            .says("Providers by name, a page at a time")
+            .says("Providers by name, a page at a time; behind the last, those of the environment and those found")
             .pages()
             .answers(200, "ProviderPage"),
         Route::get("/providers/{id}", read)
@@ -67,7 +78,8 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers(200, "Provider"),
         Route::post("/providers/{id}/test", probe::test)
             .needs(Needs::SpaceAdmin)
-            .says("Asks a provider for its models, to see whether its address and key are good")
+            .says("Asks a provider for its models, or one of them a question, to see whether address and key are good")
+            .takes("ProviderTrial")
             .answers(200, "ProviderTest"),
     ]
 }
@@ -82,7 +94,12 @@ async fn list(
     Parameters(page): Parameters<ListOf>,
 ) -> Result<Response, Failure> {
     let (providers, next) = state.store.list_providers(visitor.space, &page.checked()?).await?;
-    Ok(envelope::page(&providers, next))
+    let mut items: Vec<Value> = providers.iter().map(shown::stored).collect();
+    if next.is_none() {
+        let others = state.models.besides(visitor.space).await?;
+        items.extend(others.iter().map(|other| shown::besides(other)));
+    }
+    Ok(envelope::page(&items, next))
 }
 
 async fn create(
@@ -92,19 +109,19 @@ async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let space = visitor.space;
-    // A new provider has no id, version or dates yet to be equal to; its space is known.
-    let Input { spec, key } = input::read(&state, space, body, None, &json!({"spaceId": space})).await?;
+    let Input { spec, key } = input::read(&state, &visitor, body, None).await?;
     check_free(&state, space, &spec.name, None).await?;
     if saving.dry_run {
         let now = now();
         let id = ProviderId::from(Uuid::now_v7());
         let provider = Provider { id, space_id: space, spec, version: 1, created_at: now, updated_at: now };
-        return Ok(envelope::success(StatusCode::OK, &provider));
+        return Ok(answer(StatusCode::OK, &provider));
     }
     keep(&state, &visitor, key.as_ref()).await?;
     let made = state.store_for(&visitor).create_provider(space, spec).await;
     let provider = or_undo(&state, &visitor, made, key.as_ref()).await?;
-    Ok(tagged(envelope::success(StatusCode::CREATED, &provider), provider.version))
+    state.models.forget(space);
+    Ok(tagged(answer(StatusCode::CREATED, &provider), provider.version))
 }
 
 async fn read(
@@ -112,8 +129,12 @@ async fn read(
     Who(visitor): Who,
     Named(id): Named,
 ) -> Result<Response, Failure> {
-    let provider = find(&state, visitor.space, &id).await?;
-    Ok(tagged(envelope::success(StatusCode::OK, &provider), provider.version))
+    if let Some(provider) = state.store.get_provider(visitor.space, &id).await? {
+        return Ok(tagged(answer(StatusCode::OK, &provider), provider.version));
+    }
+    let found = state.models.named(visitor.space, &id).await?;
+    let other = found.filter(|found| found.source != Source::Stored).ok_or_else(|| no_such_provider(&id))?;
+    Ok(envelope::success(StatusCode::OK, shown::besides(&other)))
 }
 
 async fn replace(
@@ -126,22 +147,21 @@ async fn replace(
 ) -> Result<Response, Failure> {
     let space = visitor.space;
     let before = find(&state, space, &id).await?;
-    let kept = serde_json::to_value(&before).unwrap_or_default();
-    let Input { spec, key } = input::read(&state, space, body, Some(&before), &kept).await?;
+    let Input { spec, key } = input::read(&state, &visitor, body, Some(&before)).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
     check_version(&before.spec.name, before.version, expected)?;
     let is_same = spec == before.spec;
     if saving.dry_run && !is_same {
         check_free(&state, space, &spec.name, Some(before.id)).await?;
         let provider = Provider { spec, version: before.version + 1, updated_at: now(), ..before };
-        return Ok(envelope::success(StatusCode::OK, &provider));
+        return Ok(answer(StatusCode::OK, &provider));
     }
     if saving.dry_run {
-        return Ok(envelope::success(StatusCode::OK, &before));
+        return Ok(answer(StatusCode::OK, &before));
     }
     if is_same {
         keep(&state, &visitor, key.as_ref()).await?;
-        return Ok(tagged(envelope::success(StatusCode::OK, &before), before.version));
+        return Ok(tagged(answer(StatusCode::OK, &before), before.version));
     }
     let has_name = spec.api_key == before.spec.api_key;
     let provider = if has_name {
@@ -155,7 +175,8 @@ async fn replace(
         let kept = state.store_for(&visitor).put_provider(space, before.id, spec, expected).await;
         or_undo(&state, &visitor, kept, key.as_ref()).await?
     };
-    Ok(tagged(envelope::success(StatusCode::OK, &provider), provider.version))
+    state.models.forget(space);
+    Ok(tagged(answer(StatusCode::OK, &provider), provider.version))
 }
 
 /// Answers what was there.
@@ -168,7 +189,8 @@ async fn remove(
     let provider = find(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?;
     state.store_for(&visitor).delete_provider(visitor.space, provider.id, expected).await?;
-    Ok(envelope::success(StatusCode::OK, &provider))
+    state.models.forget(visitor.space);
+    Ok(answer(StatusCode::OK, &provider))
 }
 
 /// Keeps a key that was written out.
@@ -204,13 +226,30 @@ async fn or_undo(
     kept
 }
 
-/// The provider of that id or name.
+/// The provider of that id or name, which may be changed.
 async fn find(state: &AppState, space: SpaceId, name: &str) -> Result<Provider, CallError> {
-    let found = state.store.get_provider(space, name).await?;
-    found.ok_or_else(|| {
-        let message = Message::new(&NO_SUCH_PROVIDER).with("name", name);
-        CallError::new(ErrorKind::NotFound, message).detail("what", "provider")
-    })
+    if let Some(found) = state.store.get_provider(space, name).await? {
+        return Ok(found);
+    }
+    let other = state.models.named(space, name).await?.ok_or_else(|| no_such_provider(name))?;
+    let message = match other.source {
+        Source::Environment => {
+            Message::new(&OF_ENVIRONMENT).with("variable", other.variable.unwrap_or_default())
+        }
+        Source::Found => Message::new(&FOUND),
+        // It went while we looked.
+        Source::Stored => return Err(no_such_provider(name)),
+    };
+    Err(CallError::new(ErrorKind::Conflict, message.with("name", name)))
+}
+
+fn no_such_provider(name: &str) -> CallError {
+    let message = Message::new(&NO_SUCH_PROVIDER).with("name", name);
+    CallError::new(ErrorKind::NotFound, message).detail("what", "provider")
+}
+
+fn answer(status: StatusCode, provider: &Provider) -> Response {
+    envelope::success(status, shown::stored(provider))
 }
 
 /// Says when another provider has the name.

@@ -1,0 +1,251 @@
+//! Models that the environment names: keys, addresses, a script, and which is asked when nobody says.
+//!
+//! No error shows a value: addresses and keys may hold credentials.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use haft_core::provider::ProviderKind;
+use haft_core::{CallError, Locale};
+use haft_llm::{Dialect, Scripted};
+use haft_server::{EnvironmentProvider, ModelSettings, Speaks};
+use url::Url;
+
+/// A provider that a key turns on.
+struct Known {
+    name: &'static str,
+    kind: ProviderKind,
+    key: &'static str,
+    base: &'static str,
+    /// The dialect's own when absent.
+    usual: Option<&'static str>,
+}
+
+/// In the order in which one is chosen.
+const KNOWN: [Known; 5] = [
+    Known {
+        name: "openai",
+        kind: ProviderKind::Openai,
+        key: "OPENAI_API_KEY",
+        base: "OPENAI_BASE_URL",
+        usual: None,
+    },
+    Known {
+        name: "anthropic",
+        kind: ProviderKind::Anthropic,
+        key: "ANTHROPIC_API_KEY",
+        base: "ANTHROPIC_BASE_URL",
+        usual: None,
+    },
+    Known {
+        name: "gemini",
+        kind: ProviderKind::Gemini,
+        key: "GEMINI_API_KEY",
+        base: "GEMINI_BASE_URL",
+        usual: None,
+    },
+    Known {
+        name: "zhipu",
+        kind: ProviderKind::Openai,
+        key: "ZHIPU_API_KEY",
+        base: "ZHIPU_BASE_URL",
+        usual: Some("https://open.bigmodel.cn/api/paas/v4"),
+    },
+    Known {
+        name: "deepseek",
+        kind: ProviderKind::Openai,
+        key: "DEEPSEEK_API_KEY",
+        base: "DEEPSEEK_BASE_URL",
+        usual: Some("https://api.deepseek.com"),
+    },
+];
+
+const OLLAMA: &str = "OLLAMA_HOST";
+const FIND: &str = "HAFT_FIND_OLLAMA";
+const SCRIPT: &str = "HAFT_SCRIPT";
+
+/// Where Ollama listens unless it is told otherwise.
+const OLLAMA_PORT: u16 = 11434;
+
+/// The defaults as the file has them.
+pub(super) struct Defaults {
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
+}
+
+/// What `set` says.
+pub(super) fn settings(
+    file: Defaults,
+    locale: Locale,
+    set: impl Fn(&str) -> Option<String>,
+) -> anyhow::Result<ModelSettings> {
+    let mut environment = Vec::new();
+    for known in &KNOWN {
+        let Some(key) = set(known.key) else { continue };
+        let usual = known.usual.or_else(|| Dialect::of(known.kind).map(Dialect::usual_base));
+        let written = set(known.base).or_else(|| usual.map(str::to_owned)).unwrap_or_default();
+        let base = address(&written).with_context(|| not_an_address(known.base))?;
+        let speaks = Speaks::Wire { kind: known.kind, base, key: Some(key.into()) };
+        environment.push(EnvironmentProvider { name: known.name, variable: known.key, speaks });
+    }
+    let host = set(OLLAMA).map(|host| ollama(&host).with_context(|| not_an_address(OLLAMA))).transpose()?;
+    let is_told = host.is_some();
+    if let Some(base) = host {
+        let speaks = Speaks::Wire { kind: ProviderKind::Ollama, base, key: None };
+        environment.push(EnvironmentProvider { name: "ollama", variable: OLLAMA, speaks });
+    }
+    if let Some(path) = set(SCRIPT) {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("{SCRIPT}: cannot read {path}"))?;
+        let said = |error: CallError| anyhow::anyhow!("{SCRIPT}: {}", error.message().render(locale));
+        let speaks = Speaks::Script(Arc::new(Scripted::read(&text).map_err(said)?));
+        environment.push(EnvironmentProvider { name: "scripted", variable: SCRIPT, speaks });
+    }
+    let is_looked_for = match set(FIND).as_deref() {
+        None | Some("true" | "1") => !is_told,
+        Some("false" | "0") => false,
+        Some(_) => bail!("{FIND} must be true or false"),
+    };
+    let local = is_looked_for.then(|| address(Dialect::Ollama.usual_base())).flatten();
+    let default_provider = set("HAFT_DEFAULT_PROVIDER").or(file.provider);
+    let default_model = set("HAFT_DEFAULT_MODEL").or(file.model);
+    Ok(ModelSettings { environment, local, default_provider, default_model })
+}
+
+fn not_an_address(name: &str) -> String {
+    format!("{name} is not an http or https URL without a user name or password")
+}
+
+fn address(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let is_open = url.username().is_empty() && url.password().is_none();
+    (matches!(url.scheme(), "http" | "https") && url.has_host() && is_open).then_some(url)
+}
+
+/// `OLLAMA_HOST` as Ollama itself reads it: a URL, or a host and a port of which either may be left out. One that
+/// says where a server listens, on all addresses, means this machine.
+fn ollama(text: &str) -> Option<Url> {
+    let text = text.trim().trim_matches(['"', '\'']);
+    let has_scheme = text.contains("://");
+    let mut url = if has_scheme {
+        address(text)?
+    } else {
+        let (host, path) = text.split_once('/').unwrap_or((text, ""));
+        let host = match host.parse() {
+            // An IPv6 address has colons of its own.
+            Ok(IpAddr::V6(address)) => format!("[{address}]"),
+            Ok(IpAddr::V4(_)) | Err(_) if host.is_empty() || host.starts_with(':') => {
+                format!("127.0.0.1{host}")
+            }
+            Ok(IpAddr::V4(_)) | Err(_) => host.to_owned(),
+        };
+        // A port that is the usual one of http is not kept by a URL, so it is looked for in the text.
+        let names_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let is_bare = !names_port || host.ends_with(']');
+        let host = if is_bare { format!("{host}:{OLLAMA_PORT}") } else { host };
+        address(&format!("http://{host}/{path}"))?
+    };
+    let this_machine = match url.host_str() {
+        Some("0.0.0.0") => Some("127.0.0.1"),
+        Some("[::]") => Some("[::1]"),
+        Some(_) | None => None,
+    };
+    if let Some(host) = this_machine {
+        url.set_host(Some(host)).ok()?;
+    }
+    Some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(set: &[(&str, &str)]) -> anyhow::Result<ModelSettings> {
+        let find = |name: &str| set.iter().find(|(known, _)| *known == name);
+        let file = Defaults { provider: Some("of-file".to_owned()), model: None };
+        settings(file, Locale::En, |name| find(name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    fn base(provider: &EnvironmentProvider) -> String {
+        match &provider.speaks {
+            Speaks::Wire { base, .. } => base.to_string(),
+            Speaks::Script(_) => String::new(),
+        }
+    }
+
+    #[test]
+    fn a_key_turns_a_provider_on_in_a_fixed_order() {
+        let set = [
+            ("OLLAMA_HOST", "gpu:1234"),
+            ("DEEPSEEK_API_KEY", "d"),
+            ("ZHIPU_API_KEY", "z"),
+            ("GEMINI_API_KEY", "g"),
+            ("ANTHROPIC_API_KEY", "a"),
+            ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9/claude"),
+            ("OPENAI_API_KEY", "o"),
+            ("HAFT_DEFAULT_PROVIDER", "zhipu"),
+        ];
+        let settings = read(&set).expect("good settings");
+        let named: Vec<(&str, String)> =
+            settings.environment.iter().map(|one| (one.name, base(one))).collect();
+        let expected = [
+            ("openai", "https://api.openai.com/v1"),
+            ("anthropic", "http://127.0.0.1:9/claude"),
+            ("gemini", "https://generativelanguage.googleapis.com/"),
+            ("zhipu", "https://open.bigmodel.cn/api/paas/v4"),
+            ("deepseek", "https://api.deepseek.com/"),
+            ("ollama", "http://gpu:1234/"),
+        ];
+        assert_eq!(named, expected.map(|(name, base)| (name, base.to_owned())));
+        assert_eq!(settings.default_provider.as_deref(), Some("zhipu"));
+        assert!(settings.local.is_none(), "whoever says where it is need not have it looked for");
+
+        let nothing = read(&[("OPENAI_BASE_URL", "http://x")]).expect("good settings");
+        assert!(nothing.environment.is_empty(), "an address without a key is for somebody else");
+        assert_eq!(nothing.default_provider.as_deref(), Some("of-file"));
+        assert_eq!(nothing.local.map(String::from).as_deref(), Some("http://127.0.0.1:11434/"));
+        assert!(read(&[("HAFT_FIND_OLLAMA", "false")]).expect("good settings").local.is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_by_name_and_without_its_value() {
+        for (set, said) in [
+            (vec![("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "hidden")], "OPENAI_BASE_URL is not"),
+            (
+                vec![("GEMINI_API_KEY", "k"), ("GEMINI_BASE_URL", "https://hidden@a.example")],
+                "GEMINI_BASE_URL",
+            ),
+            (vec![("OLLAMA_HOST", "ftp://hidden")], "OLLAMA_HOST is not"),
+            (vec![("HAFT_FIND_OLLAMA", "hidden")], "HAFT_FIND_OLLAMA must be true or false"),
+            (vec![("HAFT_SCRIPT", "/nowhere/script.json")], "HAFT_SCRIPT: cannot read /nowhere/script.json"),
+        ] {
+            let error = read(&set).err().expect("refused");
+            let text = format!("{error:#}");
+            assert!(text.contains(said) && !text.contains("hidden"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_host_of_ollama_is_read_as_ollama_does() {
+        for (text, expected) in [
+            ("127.0.0.1:11434", "http://127.0.0.1:11434/"),
+            ("gpu", "http://gpu:11434/"),
+            ("gpu:80", "http://gpu/"),
+            (":5000", "http://127.0.0.1:5000/"),
+            ("0.0.0.0", "http://127.0.0.1:11434/"),
+            ("0.0.0.0:5000", "http://127.0.0.1:5000/"),
+            ("[::]:5000", "http://[::1]:5000/"),
+            ("::1", "http://[::1]:11434/"),
+            ("[::1]", "http://[::1]:11434/"),
+            ("http://gpu", "http://gpu/"),
+            ("https://models.example.com/ollama", "https://models.example.com/ollama"),
+            ("gpu:5000/ollama", "http://gpu:5000/ollama"),
+            (" \"gpu:5000\" ", "http://gpu:5000/"),
+        ] {
+            assert_eq!(ollama(text).map(String::from).as_deref(), Some(expected), "{text}");
+        }
+        for bad in ["ftp://gpu", "http://u:p@gpu", "a b"] {
+            assert_eq!(ollama(bad), None, "{bad}");
+        }
+    }
+}
