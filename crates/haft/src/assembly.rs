@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{self, Config};
 use crate::engine::{Parts, Telemetry};
 use crate::storage::told;
+use crate::tasks::Talking;
 use crate::{engine, exit, tasks};
 
 /// What is under way may take so long after a stop was asked for.
@@ -75,9 +76,16 @@ impl Assembly {
             alert_interval,
             artifact_quota: config.artifact_quota,
         };
-        let tasks = tasks::open(&store, &tools, callbacks.clone(), &config.tasks).await.map_err(said)?;
+        let models = Arc::new(models);
+        let talking = Talking {
+            models: models.clone(),
+            artifacts: artifacts.clone(),
+            artifact_quota: settings.artifact_quota(),
+        };
+        let tasks = tasks::open(&store, &tools, callbacks.clone(), talking, &config.tasks);
+        let tasks = tasks.await.map_err(said)?;
         let runs = tasks.runs.clone();
-        let (kept, models) = ((store.clone(), log.clone()), Arc::new(models));
+        let kept = (store.clone(), log.clone());
         let app = App::new(tools.clone(), kept, secrets, models, egress.clone(), metrics, settings);
         let app = app.with_tasks(tasks);
         Ok(Self { app, runs, egress, artifacts, callbacks, store, log, revision, tools, traces })

@@ -45,6 +45,12 @@ pub struct Settings {
     pub artifact_quota: Option<u64>,
 }
 
+impl Settings {
+    pub fn artifact_quota(&self) -> u64 {
+        self.artifact_quota.unwrap_or(1 << 30)
+    }
+}
+
 /// A server, put together: what it calls, keeps and may reach. Cheap to clone.
 #[derive(Clone)]
 pub struct App(Arc<Shared>);
@@ -222,8 +228,8 @@ impl App {
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
         agents, alerts, approvals, artifacts, audit, callbacks, changes, chat, conversations, docs, events,
-        execute, import,
-        providers, schema_preview, secrets, session, spaces, stats, tasks, tokens, tool_calls, tools, users,
+        execute, import, providers, schema_preview, secrets, session, spaces, stats, tasks, tokens,
+        tool_calls, tools, users,
     };
     let tables = [
         tools::routes(),

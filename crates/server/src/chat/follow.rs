@@ -105,10 +105,11 @@ impl Follow {
             let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(None) };
             let transcript = transcript(&self.journal, &run).await?;
             let mut told = Vec::new();
-            let is_live = |turn: u32| self.chat.live().talk(self.id).is_some_and(|talk| talk.turn == turn);
-            for turn in transcript.turns.iter().filter(|turn| turn.turn >= self.place.turn) {
+            let here = self.chat.live().talk(self.id).map(|talk| talk.turn);
+            let known = self.place.turn;
+            for turn in transcript.turns.iter().filter(|turn| turn.turn >= known) {
                 // What is carried on here is heard from there.
-                if turn.end.is_none() && is_live(turn.turn) {
+                if turn.end.is_none() && here == Some(turn.turn) {
                     break;
                 }
                 told.extend(self.read(turn.turn, ChatEvent::of(turn)));
@@ -191,8 +192,8 @@ impl Follow {
         if timeout(REST, count.wait_for(|count| *count > known)).await.is_err() && !talk.is_over() {
             let is_here = self.chat.holds(self.id);
             let stands = self.journal.get(self.space, self.id).await;
-            let is_elsewhere =
-                !is_here && stands.is_ok_and(|run| run.is_none_or(|run| run.status == haft_runs::RunStatus::Running));
+            let is_elsewhere = !is_here
+                && stands.is_ok_and(|run| run.is_none_or(|run| run.status == haft_runs::RunStatus::Running));
             if is_elsewhere {
                 self.chat.live().forget(self.id, talk);
             }

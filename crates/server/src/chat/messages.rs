@@ -61,7 +61,9 @@ fn message(item: &Value, is_new: bool) -> Result<Message, Violation> {
         (Some("user"), _) => Role::User,
         (Some("assistant"), true) => Role::Assistant,
         (Some("system"), true) => Role::System,
-        (Some(_) | None, _) => return Err(Violation::new("role", Words::new(&BAD_ROLE).with("roles", roles))),
+        (Some(_) | None, _) => {
+            return Err(Violation::new("role", Words::new(&BAD_ROLE).with("roles", roles)));
+        }
     };
     let content = content(fields.get("content").unwrap_or(&Value::Null))?;
     if content.is_empty() {

@@ -28,8 +28,9 @@ pub(crate) async fn read(
 }
 
 pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transcript, CallError> {
-    let chat = ChatRun::of(run)
-        .map_err(|_| CallError::text(ErrorKind::Internal, "what is kept of the conversation cannot be read"))?;
+    let chat = ChatRun::of(run).map_err(|_| {
+        CallError::text(ErrorKind::Internal, "what is kept of the conversation cannot be read")
+    })?;
     let steps = journal.steps(run.space, run.id).await?;
     let steps: HashMap<&str, &Step> = steps.iter().map(|step| (step.key.as_str(), step)).collect();
     Ok(Transcript::of(&chat, |key| steps.get(key).copied()))

@@ -93,8 +93,6 @@ fn call(call: &StepCall) -> Value {
 
 /// Calls whose results are still to come.
 pub(crate) fn pending(transcript: &Transcript) -> Vec<Value> {
-    let shown = |(call, task): (&StepCall, &haft_agent::Task)| {
-        json!({"callId": call.call_id, "taskId": task.task_id, "name": call.name, "reason": task.reason})
-    };
+    let shown = |(call, task): (&StepCall, &haft_agent::Task)| json!({"callId": call.call_id, "taskId": task.task_id, "name": call.name, "reason": task.reason});
     transcript.pending().map(shown).collect()
 }

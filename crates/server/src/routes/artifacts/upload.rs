@@ -14,9 +14,6 @@ use crate::error::Failure;
 use crate::form::FileForm;
 use crate::visitors::Visitor;
 
-/// What all files of a space may count for, and all files of a user, unless the operator says otherwise.
-const QUOTA: u64 = 1 << 30;
-
 /// A form is so much larger than its file at most.
 const AROUND: u64 = 64 << 10;
 
@@ -47,7 +44,7 @@ async fn keep(
     }
     let head = form.file().await?;
     let file = NewArtifact::new(&head.name, &head.media_type)?;
-    let quota = state.settings.artifact_quota.unwrap_or(QUOTA);
+    let quota = state.settings.artifact_quota();
     let mut upload = state.store.begin_artifact(visitor.space, visitor.user.id, &file, quota).await?;
     let received = receive(form, &mut upload).await;
     if received.is_err() {

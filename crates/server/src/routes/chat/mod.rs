@@ -233,10 +233,9 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
     };
     let own = Wanted { provider: wish.provider.clone(), model: wish.model.clone() };
     let wanted = match &agent {
-        Some(agent) if own.is_any() => Wanted {
-            provider: agent.spec.config.provider.clone(),
-            model: agent.spec.config.model.clone(),
-        },
+        Some(agent) if own.is_any() => {
+            Wanted { provider: agent.spec.config.provider.clone(), model: agent.spec.config.model.clone() }
+        }
         Some(_) | None => own.clone(),
     };
     state.models.find(Asker { space: caller.space, user: caller.user }, &wanted).await?;

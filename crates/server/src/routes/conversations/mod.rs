@@ -285,8 +285,7 @@ async fn go_on(
             Letter::GoOn(GoOn { id: id.clone(), asked: asked_at(&asked) })
         }
     };
-    let place =
-        if key.is_some() { Place::default() } else { last_place(tasks, &caller, run.id).await? };
+    let place = if key.is_some() { Place::default() } else { last_place(tasks, &caller, run.id).await? };
     if !tasks.chat.say(&caller, run.id, &letter, key).await? {
         return Err(missing(&name).into());
     }
@@ -325,9 +324,9 @@ async fn events(
     let tasks = tasks(&state)?;
     let known = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let place = match known.or(after.as_deref()).filter(|known| !known.is_empty()) {
-        Some(known) => known.parse().map_err(|()| {
-            CallError::invalid(vec![Violation::new("after", Message::new(&BAD_PLACE))])
-        })?,
+        Some(known) => known
+            .parse()
+            .map_err(|()| CallError::invalid(vec![Violation::new("after", Message::new(&BAD_PLACE))]))?,
         None => place_before(&transcript(&tasks.journal, &run).await?),
     };
     let follow = Follow::new(&tasks.chat, &tasks.journal, caller.space, run.id, place);

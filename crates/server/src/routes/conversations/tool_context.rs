@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_agent::{CallState, StepCall, Transcript};
-use haft_engine::ToolDefinition;
+use haft_engine::context::ToolDefinition;
 use serde_json::{Value, json};
 
 use super::{find, tasks, transcript};
@@ -62,13 +62,16 @@ fn result(transcript: &Transcript, call: &StepCall) -> Option<Value> {
     let (mut row, status) = match &call.state {
         CallState::Running => return None,
         CallState::Done(result) => (result.clone(), "done"),
-        CallState::Pending(task) | CallState::Awaited(task) => match transcript.ended(call.call_id.as_str()) {
-            Some(result) => (result.clone(), "done"),
-            None => {
-                let pending = json!({"callId": call.call_id, "toolName": call.name, "taskId": task.task_id});
-                (pending, "pending")
+        CallState::Pending(task) | CallState::Awaited(task) => {
+            match transcript.ended(call.call_id.as_str()) {
+                Some(result) => (result.clone(), "done"),
+                None => {
+                    let pending =
+                        json!({"callId": call.call_id, "toolName": call.name, "taskId": task.task_id});
+                    (pending, "pending")
+                }
             }
-        },
+        }
     };
     row["status"] = json!(status);
     Some(row)
