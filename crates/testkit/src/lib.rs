@@ -1,4 +1,5 @@
-//! What tests of several crates share: a client for the API, a running `haft`, and servers for tools to call.
+//! What tests of several crates share: a client for the API, a running `haft`, servers for tools to call,
+//! and one of models.
 //!
 //! A dev-dependency only. Nothing here knows how Haft works inside.
 
@@ -9,6 +10,7 @@
 )]
 
 mod client;
+mod model;
 mod node;
 mod place;
 mod process;
@@ -17,6 +19,9 @@ mod upstream;
 mod wait;
 
 pub use client::{Client, Reply};
+pub use model::{
+    AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Dialect, ModelReply, ModelServer, Role,
+};
 pub use node::{node, node_modules};
 pub use place::Place;
 pub use process::{Finished, HaftProcess, run};

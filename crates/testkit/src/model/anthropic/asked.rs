@@ -1,0 +1,242 @@
+//! A message as it is asked for, held to Anthropic's rules.
+
+use serde_json::Value;
+
+use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
+use crate::model::rules::{
+    Checked, add_tool, filled, flag, items, length, list, must, name, object, object_schema, only,
+    temperature, text,
+};
+
+const FIELDS: [&str; 14] = [
+    "model",
+    "max_tokens",
+    "system",
+    "messages",
+    "stream",
+    "temperature",
+    "top_p",
+    "top_k",
+    "stop_sequences",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "metadata",
+    "service_tier",
+];
+
+pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<AskedModel> {
+    must(asked.header("anthropic-version") == Some("2023-06-01"), || {
+        "anthropic-version: header is required, with a version that there is".to_owned()
+    })?;
+    let fields = object(body, "the request")?;
+    only(fields, &FIELDS, |name| format!("{name}: Extra inputs are not permitted"))?;
+    asked.model = filled(&body["model"], "model")?.to_owned();
+    asked.max_tokens = length(&body["max_tokens"], "max_tokens")?;
+    must(asked.max_tokens.is_some(), || "max_tokens: Field required".to_owned())?;
+    asked.stream = flag(&body["stream"], "stream")?.unwrap_or_default();
+    asked.temperature = temperature(&body["temperature"], 1.0)?;
+    match &body["system"] {
+        Value::Null => {}
+        Value::String(system) => asked.add_system(system),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            for (number, block) in items(&body["system"], "system")?.iter().enumerate() {
+                asked.add_system(words(block, &format!("system.{number}"))?);
+            }
+        }
+    }
+    read_tools(body, &mut asked)?;
+    read_messages(items(&body["messages"], "messages")?, &mut asked)?;
+    Ok(asked)
+}
+
+fn read_tools(body: &Value, asked: &mut AskedModel) -> Checked<()> {
+    for (number, tool) in list(&body["tools"], "tools")?.iter().enumerate() {
+        let at = format!("tools.{number}.custom");
+        let known = ["type", "name", "description", "input_schema", "cache_control", "strict"];
+        only(object(tool, &at)?, &known, |name| format!("{at}.{name}: Extra inputs are not permitted"))?;
+        let name = name(&tool["name"], &format!("{at}.name"))?.to_owned();
+        let schema = tool["input_schema"].clone();
+        object_schema(&schema, &format!("{at}.input_schema"))?;
+        let properties = schema["properties"].as_object().into_iter().flat_map(|fields| fields.keys());
+        for property in properties {
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+            must((1..=64).contains(&property.len()) && property.bytes().all(fits), || {
+                format!(
+                    "{at}.input_schema.properties: '{property}' does not match '^[a-zA-Z0-9_.-]{{1,64}}$'"
+                )
+            })?;
+        }
+        let description = tool["description"].as_str().unwrap_or_default().to_owned();
+        add_tool(&mut asked.tools, AskedTool { name, description, schema })?;
+    }
+    let choice = &body["tool_choice"];
+    if choice.is_null() {
+        return Ok(());
+    }
+    must(!asked.tools.is_empty(), || "tool_choice: may only be specified while providing tools".to_owned())?;
+    let word = match choice["type"].as_str() {
+        Some("auto") => "auto",
+        Some("any") => "required",
+        Some("none") => "none",
+        Some("tool") => text(&choice["name"], "tool_choice.name")?,
+        Some(_) | None => return Err(format!("tool_choice.type: {} is none of its kinds", choice["type"])),
+    };
+    must(choice["type"] != "tool" || asked.tool_names().contains(&word), || {
+        format!("Tool '{word}' not found in provided tools")
+    })?;
+    asked.tool_choice = Some(word.to_owned());
+    Ok(())
+}
+
+fn read_messages(messages: &[Value], asked: &mut AskedModel) -> Checked<()> {
+    let mut open: Vec<String> = Vec::new();
+    let mut all_ids: Vec<String> = Vec::new();
+    for (number, message) in messages.iter().enumerate() {
+        let at = format!("messages.{number}");
+        only(object(message, &at)?, &["role", "content"], |name| {
+            format!("{at}.{name}: Extra inputs are not permitted")
+        })?;
+        let expected = if number % 2 == 0 { "user" } else { "assistant" };
+        must(message["role"] == expected, || {
+            format!(
+                "messages: first message must use the \"user\" role, and roles must alternate between \
+                 \"user\" and \"assistant\"; {at} is of {}",
+                message["role"]
+            )
+        })?;
+        if expected == "assistant" {
+            let is_last = number + 1 == messages.len();
+            let said = assistant(&message["content"], &at, is_last)?;
+            open = said.calls.iter().map(|call| call.id.clone()).collect();
+            for id in &open {
+                must(!all_ids.contains(id), || format!("{at}: `tool_use` ids must be unique: {id}"))?;
+                all_ids.push(id.clone());
+            }
+            asked.messages.push(said);
+        } else {
+            read_user(&message["content"], &at, std::mem::take(&mut open), asked)?;
+        }
+    }
+    must(open.is_empty(), || unanswered(&open))?;
+    must(all_ids.is_empty() || !asked.tools.is_empty(), || {
+        "Requests which have `tool_use` or `tool_result` blocks in messages must define tools.".to_owned()
+    })
+}
+
+fn unanswered(open: &[String]) -> String {
+    format!(
+        "`tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` block \
+         must have a corresponding `tool_result` block in the next message.",
+        open.join(", ")
+    )
+}
+
+/// A text that is neither empty nor space.
+fn words<'a>(block: &'a Value, at: &str) -> Checked<&'a str> {
+    must(block["type"] == "text", || format!("{at}: a block of type {} cannot be here", block["type"]))?;
+    let text = text(&block["text"], &format!("{at}.text"))?;
+    must(!text.trim().is_empty(), || format!("{at}: text content blocks must contain non-whitespace text"))?;
+    Ok(text)
+}
+
+fn assistant(content: &Value, at: &str, is_last: bool) -> Checked<AskedMessage> {
+    let mut said = AskedMessage::of(Role::Assistant);
+    if let Value::String(text) = content {
+        must(!text.trim().is_empty(), || format!("{at}: all messages must have non-empty content"))?;
+        said.text.clone_from(text);
+    } else {
+        for (number, block) in items(content, &format!("{at}.content"))?.iter().enumerate() {
+            let at = format!("{at}.content.{number}");
+            match block["type"].as_str() {
+                Some("tool_use") => said.calls.push(call(block, &at)?),
+                Some("thinking") => {
+                    text(&block["thinking"], &format!("{at}.thinking.thinking"))?;
+                    filled(&block["signature"], &format!("{at}.thinking.signature"))?;
+                }
+                Some("redacted_thinking") => {}
+                Some(_) | None => said.add_text(words(block, &at)?),
+            }
+        }
+    }
+    must(!is_last || !said.text.ends_with(char::is_whitespace), || {
+        "messages: final assistant content cannot end with trailing whitespace".to_owned()
+    })?;
+    Ok(said)
+}
+
+fn call(block: &Value, at: &str) -> Checked<AskedCall> {
+    let id = filled(&block["id"], &format!("{at}.tool_use.id"))?.to_owned();
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    must(id.bytes().all(fits), || {
+        format!("{at}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$': {id}")
+    })?;
+    let name = name(&block["name"], &format!("{at}.tool_use.name"))?.to_owned();
+    let arguments = block["input"].clone();
+    must(arguments.is_object(), || format!("{at}.tool_use.input: Input should be a valid dictionary"))?;
+    Ok(AskedCall { id, name, arguments })
+}
+
+/// What the user says, with the results of all calls before it.
+fn read_user(content: &Value, at: &str, mut open: Vec<String>, asked: &mut AskedModel) -> Checked<()> {
+    let mut said = AskedMessage::of(Role::User);
+    let mut results = Vec::new();
+    if let Value::String(text) = content {
+        must(!text.trim().is_empty(), || format!("{at}: all messages must have non-empty content"))?;
+        said.text.clone_from(text);
+    } else {
+        for (number, block) in items(content, &format!("{at}.content"))?.iter().enumerate() {
+            let at = format!("{at}.content.{number}");
+            match block["type"].as_str() {
+                Some("tool_result") => {
+                    must(said == AskedMessage::of(Role::User), || {
+                        format!("{at}: `tool_result` blocks must come first in a message")
+                    })?;
+                    results.push(result(block, &at, &mut open)?);
+                }
+                Some("image") => {
+                    let source = &block["source"];
+                    let fields: &[&str] =
+                        if source["type"] == "url" { &["url"] } else { &["data", "media_type"] };
+                    for field in fields {
+                        filled(&source[field], &format!("{at}.image.source.{field}"))?;
+                    }
+                    said.images += 1;
+                }
+                Some(_) | None => said.add_text(words(block, &at)?),
+            }
+        }
+    }
+    must(open.is_empty(), || unanswered(&open))?;
+    if !results.is_empty() {
+        asked.add_results(results);
+    }
+    if said != AskedMessage::of(Role::User) {
+        asked.messages.push(said);
+    }
+    Ok(())
+}
+
+fn result(block: &Value, at: &str, open: &mut Vec<String>) -> Checked<AskedResult> {
+    let id = text(&block["tool_use_id"], &format!("{at}.tool_result.tool_use_id"))?;
+    let place = open.iter().position(|open| open == id).ok_or_else(|| {
+        format!(
+            "{at}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block \
+             must have one corresponding `tool_use` block in the previous message."
+        )
+    })?;
+    let mut said = AskedMessage::of(Role::Tool);
+    match &block["content"] {
+        Value::Null => {}
+        Value::String(text) => said.text.clone_from(text),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            for part in items(&block["content"], &format!("{at}.tool_result.content"))? {
+                if part["type"] != "image" {
+                    said.add_text(words(part, at)?);
+                }
+            }
+        }
+    }
+    let is_error = flag(&block["is_error"], &format!("{at}.tool_result.is_error"))?.unwrap_or_default();
+    Ok(AskedResult { call_id: open.remove(place), name: None, content: said.text, is_error })
+}

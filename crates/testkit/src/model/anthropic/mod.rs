@@ -1,0 +1,7 @@
+//! Anthropic's messages, from the side of the server.
+
+mod asked;
+mod told;
+
+pub(super) use asked::read;
+pub(super) use told::{frames, whole};

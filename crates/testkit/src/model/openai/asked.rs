@@ -1,0 +1,209 @@
+//! A chat completion as it is asked for, held to OpenAI's rules.
+
+use serde_json::Value;
+
+use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
+use crate::model::rules::{
+    Checked, add_tool, filled, flag, items, length, must, name, object, object_schema, only, temperature,
+    text,
+};
+
+const FIELDS: [&str; 23] = [
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "reasoning_effort",
+    "n",
+    "stop",
+    "seed",
+    "user",
+    "presence_penalty",
+    "frequency_penalty",
+    "logprobs",
+    "top_logprobs",
+    "metadata",
+    "store",
+];
+
+/// More tools than this are refused, and longer ids of calls.
+const MOST_TOOLS: usize = 128;
+const LONGEST_ID: usize = 40;
+
+pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<AskedModel> {
+    let fields = object(body, "the request")?;
+    only(fields, &FIELDS, |name| format!("Unrecognized request argument supplied: {name}"))?;
+    asked.model = filled(&body["model"], "model")?.to_owned();
+    asked.stream = flag(&body["stream"], "stream")?.unwrap_or_default();
+    must(asked.stream || body["stream_options"].is_null(), || {
+        "The 'stream_options' parameter is only allowed when 'stream' is enabled.".to_owned()
+    })?;
+    asked.temperature = temperature(&body["temperature"], 2.0)?;
+    let [older, newer] = ["max_tokens", "max_completion_tokens"].map(|field| length(&body[field], field));
+    let (older, newer) = (older?, newer?);
+    must(older.is_none() || newer.is_none(), || {
+        "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.".to_owned()
+    })?;
+    asked.max_tokens = older.or(newer);
+    read_tools(body, &mut asked)?;
+    read_messages(items(&body["messages"], "messages")?, &mut asked)?;
+    Ok(asked)
+}
+
+fn read_tools(body: &Value, asked: &mut AskedModel) -> Checked<()> {
+    if body["tools"].is_null() {
+        for field in ["tool_choice", "parallel_tool_calls"] {
+            must(body[field].is_null(), || format!("'{field}' is only allowed when 'tools' are specified."))?;
+        }
+        return Ok(());
+    }
+    let tools = items(&body["tools"], "tools")?;
+    must(tools.len() <= MOST_TOOLS, || format!("tools: array too long, at most {MOST_TOOLS}"))?;
+    for (number, tool) in tools.iter().enumerate() {
+        let at = format!("tools[{number}]");
+        must(tool["type"] == "function", || format!("{at}.type: expected 'function'"))?;
+        let function = &tool["function"];
+        only(object(function, &at)?, &["name", "description", "parameters", "strict"], |name| {
+            format!("Unknown parameter: '{at}.function.{name}'.")
+        })?;
+        let name = name(&function["name"], &format!("{at}.function.name"))?.to_owned();
+        if !function["parameters"].is_null() {
+            object_schema(&function["parameters"], &format!("Invalid schema for function '{name}'"))?;
+        }
+        let description = function["description"].as_str().unwrap_or_default().to_owned();
+        let schema = function["parameters"].clone();
+        add_tool(&mut asked.tools, AskedTool { name, description, schema })?;
+    }
+    asked.tool_choice = choice(&body["tool_choice"], asked)?;
+    flag(&body["parallel_tool_calls"], "parallel_tool_calls")?;
+    Ok(())
+}
+
+fn choice(choice: &Value, asked: &AskedModel) -> Checked<Option<String>> {
+    match choice {
+        Value::Null => Ok(None),
+        Value::String(word) if ["auto", "none", "required"].contains(&word.as_str()) => {
+            Ok(Some(word.clone()))
+        }
+        Value::Object(_) if choice["type"] == "function" => {
+            let name = text(&choice["function"]["name"], "tool_choice.function.name")?;
+            must(asked.tool_names().contains(&name), || {
+                format!("Tool choice '{name}' not found in 'tools' parameter.")
+            })?;
+            Ok(Some(name.to_owned()))
+        }
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            Err(format!("Invalid value for 'tool_choice': {choice}"))
+        }
+    }
+}
+
+fn read_messages(messages: &[Value], asked: &mut AskedModel) -> Checked<()> {
+    // Calls of the last answer that have no result yet.
+    let mut open: Vec<String> = Vec::new();
+    for (number, message) in messages.iter().enumerate() {
+        let at = format!("messages[{number}]");
+        let known = ["role", "content", "name", "tool_calls", "tool_call_id", "refusal", "reasoning_content"];
+        only(object(message, &at)?, &known, |name| format!("Unknown parameter: '{at}.{name}'."))?;
+        let role = text(&message["role"], &format!("{at}.role"))?;
+        must(role == "tool" || open.is_empty(), || unanswered(&open))?;
+        must(role == "assistant" || message["tool_calls"].is_null(), || {
+            format!("{at}.tool_calls: only an assistant calls")
+        })?;
+        match role {
+            "system" | "developer" => {
+                let said = content(&message["content"], &at, Role::System)?;
+                asked.add_system(&said.text);
+            }
+            "user" => asked.messages.push(content(&message["content"], &at, Role::User)?),
+            "assistant" => {
+                let said = assistant(message, &at)?;
+                open = said.calls.iter().map(|call| call.id.clone()).collect();
+                asked.messages.push(said);
+            }
+            "tool" => {
+                let id = text(&message["tool_call_id"], &format!("{at}.tool_call_id"))?;
+                let place = open.iter().position(|open| open == id).ok_or_else(|| {
+                    format!(
+                        "Invalid parameter: messages with role 'tool' must be a response to a preceding \
+                         message with 'tool_calls': {at}, {id}"
+                    )
+                })?;
+                open.remove(place);
+                let content = content(&message["content"], &at, Role::Tool)?.text;
+                let call_id = id.to_owned();
+                asked.add_results(vec![AskedResult { call_id, name: None, content, is_error: false }]);
+            }
+            other => return Err(format!("Invalid value: '{other}' is no role, at {at}.role")),
+        }
+    }
+    must(open.is_empty(), || unanswered(&open))
+}
+
+fn unanswered(open: &[String]) -> String {
+    format!(
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each \
+         'tool_call_id'. The following tool_call_ids did not have response messages: {}",
+        open.join(", ")
+    )
+}
+
+fn assistant(message: &Value, at: &str) -> Checked<AskedMessage> {
+    let mut said = AskedMessage::of(Role::Assistant);
+    if message["tool_calls"].is_null() {
+        return content(&message["content"], at, Role::Assistant);
+    }
+    if !message["content"].is_null() {
+        said = content(&message["content"], at, Role::Assistant)?;
+    }
+    for (number, call) in items(&message["tool_calls"], &format!("{at}.tool_calls"))?.iter().enumerate() {
+        let at = format!("{at}.tool_calls[{number}]");
+        let id = filled(&call["id"], &format!("{at}.id"))?.to_owned();
+        must(id.len() <= LONGEST_ID, || {
+            format!("Invalid '{at}.id': string too long. Expected at most {LONGEST_ID}.")
+        })?;
+        must(said.calls.iter().all(|known| known.id != id), || {
+            format!("Duplicate value for '{at}.id': {id}")
+        })?;
+        must(call["type"] == "function", || format!("{at}.type: expected 'function'"))?;
+        let name = name(&call["function"]["name"], &format!("{at}.function.name"))?.to_owned();
+        let written = text(&call["function"]["arguments"], &format!("{at}.function.arguments"))?;
+        let arguments = serde_json::from_str(written).ok().filter(Value::is_object);
+        let arguments =
+            arguments.ok_or_else(|| format!("{at}.function.arguments: no JSON object: {written}"))?;
+        said.calls.push(AskedCall { id, name, arguments });
+    }
+    Ok(said)
+}
+
+fn content(content: &Value, at: &str, role: Role) -> Checked<AskedMessage> {
+    let mut said = AskedMessage::of(role);
+    if let Value::String(text) = content {
+        said.text.clone_from(text);
+        return Ok(said);
+    }
+    for (number, part) in items(content, &format!("{at}.content"))?.iter().enumerate() {
+        let at = format!("{at}.content[{number}]");
+        match part["type"].as_str() {
+            Some("text") => said.add_text(text(&part["text"], &format!("{at}.text"))?),
+            Some("image_url") if role == Role::User => {
+                let url = text(&part["image_url"]["url"], &format!("{at}.image_url.url"))?;
+                let is_data = url.starts_with("data:image/") && url.contains(";base64,");
+                must(is_data || url.starts_with("https://") || url.starts_with("http://"), || {
+                    format!("Invalid '{at}.image_url.url': neither a URL nor a data URL of an image: {url}")
+                })?;
+                said.images += 1;
+            }
+            Some(_) | None => return Err(format!("Invalid value: '{at}.type' is {}", part["type"])),
+        }
+    }
+    Ok(said)
+}

@@ -1,0 +1,102 @@
+//! An answer as OpenAI gives it: chunks, or a whole completion.
+
+use serde_json::{Value, json};
+
+use crate::model::asked::AskedModel;
+use crate::model::dialect::Dialect;
+use crate::model::flow::Frame;
+use crate::model::reply::{Ending, ModelReply, Said, SaidCall};
+
+pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Frame> {
+    let counts = asked.body["stream_options"]["include_usage"] == true;
+    let chunk = |choices: Value, usage: Option<Value>| {
+        let mut chunk = json!({
+            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_760_000_000,
+            "model": asked.model, "choices": choices,
+        });
+        // Whoever asked for it is told in each chunk that it is not there yet.
+        if counts {
+            chunk["usage"] = usage.into();
+        }
+        Frame::event(&chunk)
+    };
+    let piece = |delta: Value, reason: Option<&str>| {
+        chunk(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason}]), None)
+    };
+    let mut frames = vec![piece(json!({"role": "assistant", "content": ""}), None)];
+    let mut calls = 0;
+    for said in &reply.said {
+        match said {
+            Said::Text(text) => frames.extend(
+                reply.text_pieces(text).iter().map(|text| piece(json!({"content": text}), None).fragment()),
+            ),
+            Said::Reasoning(text) => frames.extend(
+                reply
+                    .text_pieces(text)
+                    .iter()
+                    .map(|text| piece(json!({"reasoning_content": text}), None).fragment()),
+            ),
+            Said::Call(call) => {
+                let function = json!({"name": call.name, "arguments": ""});
+                let begun = json!({"index": calls, "id": call.id, "type": "function", "function": function});
+                frames.push(piece(json!({"tool_calls": [begun]}), None).fragment());
+                frames.extend(reply.argument_pieces(&call.arguments).iter().map(|arguments| {
+                    let more = json!({"index": calls, "function": {"arguments": arguments}});
+                    piece(json!({"tool_calls": [more]}), None).fragment()
+                }));
+                calls += 1;
+            }
+        }
+    }
+    if let Some(message) = reply.error() {
+        frames.push(Frame::event(&Dialect::Openai.error(500, message)));
+        return frames;
+    }
+    frames.push(piece(json!({}), Some(reason(reply))));
+    if let Some(usage) = usage(reply).filter(|_| counts) {
+        frames.push(chunk(json!([]), Some(usage)));
+    }
+    frames.push(Frame { bytes: b"data: [DONE]\n\n".to_vec(), is_fragment: false });
+    frames
+}
+
+pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
+    let text = reply.whole_text();
+    let content = if text.is_empty() { Value::Null } else { text.into() };
+    let mut message = json!({"role": "assistant", "content": content, "refusal": null});
+    let thoughts = reply.whole_reasoning();
+    if !thoughts.is_empty() {
+        message["reasoning_content"] = thoughts.into();
+    }
+    if reply.has_calls() {
+        message["tool_calls"] = reply.said_calls().map(call).collect();
+    }
+    let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason(reply)});
+    let mut document = json!({
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1_760_000_000,
+        "model": asked.model, "choices": [choice],
+    });
+    if let Some(usage) = usage(reply) {
+        document["usage"] = usage;
+    }
+    document
+}
+
+fn call(call: &SaidCall) -> Value {
+    let function = json!({"name": call.name, "arguments": call.arguments});
+    json!({"id": call.id, "type": "function", "function": function})
+}
+
+fn reason(reply: &ModelReply) -> &'static str {
+    match reply.ending {
+        Ending::Length => "length",
+        Ending::Filtered => "content_filter",
+        Ending::Own if reply.has_calls() => "tool_calls",
+        Ending::Own => "stop",
+    }
+}
+
+fn usage(reply: &ModelReply) -> Option<Value> {
+    let (input, output) = reply.usage?;
+    Some(json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output}))
+}

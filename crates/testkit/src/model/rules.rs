@@ -1,0 +1,143 @@
+//! Rules that several dialects share. A broken one is said in words, and becomes a 400.
+
+use serde_json::{Map, Value};
+
+use super::asked::AskedTool;
+
+/// What was read, or which rule was broken.
+pub(super) type Checked<T> = Result<T, String>;
+
+pub(super) fn must(holds: bool, why: impl FnOnce() -> String) -> Checked<()> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
+pub(super) fn object<'a>(value: &'a Value, at: &str) -> Checked<&'a Map<String, Value>> {
+    value.as_object().ok_or_else(|| format!("{at}: expected an object, got {value}"))
+}
+
+/// The items of a list that has to have some.
+pub(super) fn items<'a>(value: &'a Value, at: &str) -> Checked<&'a [Value]> {
+    let items = value.as_array().ok_or_else(|| format!("{at}: expected an array, got {value}"))?;
+    must(!items.is_empty(), || format!("{at}: expected an array with minimum length 1, got an empty one"))?;
+    Ok(items)
+}
+
+/// The items of a list that may be missing.
+pub(super) fn list<'a>(value: &'a Value, at: &str) -> Checked<&'a [Value]> {
+    if value.is_null() {
+        return Ok(&[]);
+    }
+    value.as_array().map(Vec::as_slice).ok_or_else(|| format!("{at}: expected an array, got {value}"))
+}
+
+pub(super) fn text<'a>(value: &'a Value, at: &str) -> Checked<&'a str> {
+    value.as_str().ok_or_else(|| format!("{at}: expected a string, got {value}"))
+}
+
+/// A text with something in it.
+pub(super) fn filled<'a>(value: &'a Value, at: &str) -> Checked<&'a str> {
+    let text = text(value, at)?;
+    must(!text.is_empty(), || format!("{at}: expected a string with minimum length 1"))?;
+    Ok(text)
+}
+
+/// A field that may be missing, but not be of another type.
+pub(super) fn flag(value: &Value, at: &str) -> Checked<Option<bool>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Bool(flag) => Ok(Some(*flag)),
+        Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            Err(format!("{at}: expected a boolean, got {value}"))
+        }
+    }
+}
+
+/// How freely the model may choose its words, if it is said.
+pub(super) fn temperature(value: &Value, most: f64) -> Checked<Option<f64>> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let number = value.as_f64().ok_or_else(|| format!("temperature: expected a number, got {value}"))?;
+    must((0.0..=most).contains(&number), || format!("temperature: {number} is not in 0..{most}"))?;
+    Ok(Some(number))
+}
+
+/// How long an answer may be, if it is said.
+pub(super) fn length(value: &Value, at: &str) -> Checked<Option<u64>> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let number = value.as_u64().filter(|number| *number > 0);
+    number.map(Some).ok_or_else(|| format!("{at}: expected a positive integer, got {value}"))
+}
+
+/// Fields that nobody knows are refused, in the dialect's own words.
+pub(super) fn only(
+    fields: &Map<String, Value>,
+    known: &[&str],
+    words: impl Fn(&str) -> String,
+) -> Checked<()> {
+    match fields.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(unknown) => Err(words(unknown)),
+        None => Ok(()),
+    }
+}
+
+/// A name of 1 to 64 letters, digits, underscores and dashes.
+pub(super) fn name<'a>(value: &'a Value, at: &str) -> Checked<&'a str> {
+    let name = text(value, at)?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(fits);
+    must(is_name, || format!("{at}: '{name}' does not match pattern '^[a-zA-Z0-9_-]{{1,64}}$'"))?;
+    Ok(name)
+}
+
+/// One more tool, of a name that no other has.
+pub(super) fn add_tool(tools: &mut Vec<AskedTool>, tool: AskedTool) -> Checked<()> {
+    let is_new = tools.iter().all(|known| known.name != tool.name);
+    must(is_new, || format!("tools: Tool names must be unique, and '{}' is there twice", tool.name))?;
+    tools.push(tool);
+    Ok(())
+}
+
+/// A JSON Schema of an object, with nothing at its root that could make it something else.
+pub(super) fn object_schema(schema: &Value, at: &str) -> Checked<()> {
+    let fields = object(schema, at)?;
+    let kind = fields.get("type").unwrap_or(&Value::Null);
+    must(kind == "object", || format!("{at}: schema must be of 'type: \"object\"', got 'type: {kind}'"))?;
+    for word in ["oneOf", "anyOf", "allOf", "enum", "not"] {
+        must(!fields.contains_key(word), || format!("{at}: schema must not have '{word}' at the top level"))?;
+    }
+    check_schema(schema, schema, at)
+}
+
+/// Whatever a schema is made of: lists say what is in them, references lead somewhere.
+fn check_schema(root: &Value, schema: &Value, at: &str) -> Checked<()> {
+    let Some(fields) = schema.as_object() else {
+        return must(schema.is_boolean(), || format!("{at}: {schema} is not a schema"));
+    };
+    if let Some(reference) = fields.get("$ref") {
+        let pointer = text(reference, at)?.strip_prefix('#');
+        let target = pointer.and_then(|pointer| root.pointer(pointer));
+        must(target.is_some(), || format!("{at}: reference {reference} leads nowhere"))?;
+    }
+    if fields.get("type").is_some_and(|kind| kind == "array") {
+        must(fields.contains_key("items"), || format!("{at}: array schema missing items"))?;
+    }
+    for holder in ["properties", "$defs", "definitions"] {
+        let Some(named) = fields.get(holder) else { continue };
+        for (name, inner) in object(named, &format!("{at}.{holder}"))? {
+            check_schema(root, inner, &format!("{at}.{holder}.{name}"))?;
+        }
+    }
+    for holder in ["anyOf", "oneOf", "allOf"] {
+        let Some(alternatives) = fields.get(holder) else { continue };
+        for inner in items(alternatives, &format!("{at}.{holder}"))? {
+            check_schema(root, inner, &format!("{at}.{holder}"))?;
+        }
+    }
+    match fields.get("items") {
+        Some(inner) => check_schema(root, inner, &format!("{at}.items")),
+        None => Ok(()),
+    }
+}
