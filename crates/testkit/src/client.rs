@@ -77,7 +77,17 @@ impl Client {
 
     /// Listens to events at a path.
     pub async fn events(&self, path: &str) -> EventStream {
-        let response = self.ask(Method::GET, path, Vec::new()).await.expect("an answer");
+        self.listen(Method::GET, path, Vec::new()).await
+    }
+
+    /// Posts JSON, and listens to the events that answer it. Whoever drops them has left.
+    pub async fn post_for_events(&self, path: &str, body: &Value) -> EventStream {
+        let typed = self.with("content-type", "application/json");
+        typed.listen(Method::POST, path, body.to_string().into_bytes()).await
+    }
+
+    async fn listen(&self, method: Method, path: &str, body: Vec<u8>) -> EventStream {
+        let response = self.ask(method, path, body).await.expect("an answer");
         if response.status() != 200 {
             let (status, text) = (response.status(), response.text().await);
             panic!("{path}: {status}: {text:?}");

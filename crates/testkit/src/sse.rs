@@ -9,6 +9,8 @@ use tokio::time::timeout;
 /// Nothing a test waits for takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+const DONE: &str = "[DONE]";
+
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
@@ -16,7 +18,9 @@ pub struct Event {
     pub id: Option<u64>,
     /// The whole of it.
     pub place: Option<String>,
+    /// `message` where the event has no name.
     pub name: String,
+    /// A text only where it is the mark by which OpenAI ends a stream.
     pub data: Value,
 }
 
@@ -44,6 +48,24 @@ impl EventStream {
     /// The next event, which there has to be.
     pub async fn event(&mut self) -> Event {
         self.next().await.expect("one more event")
+    }
+
+    /// All events up to one of this name, which there has to be.
+    pub async fn until(&mut self, name: &str) -> Vec<Event> {
+        let mut events = vec![self.event().await];
+        while events.last().is_some_and(|event| event.name != name) {
+            events.push(self.event().await);
+        }
+        events
+    }
+
+    /// All events until the server ends the stream.
+    pub async fn all(mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
     }
 
     /// All that comes until the server ends the stream, as it stands on the wire.
@@ -82,10 +104,11 @@ impl EventStream {
 /// What a block says; nothing when it only shows that the server is there.
 fn event(block: &str) -> Option<Event> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    let data = field("data")?;
     Some(Event {
         id: field("id").map(|id| id.split('.').next().and_then(|id| id.parse().ok()).expect("a number")),
         place: field("id").map(str::to_owned),
-        name: field("event")?.to_owned(),
-        data: serde_json::from_str(field("data")?).expect("JSON"),
+        name: field("event").unwrap_or("message").to_owned(),
+        data: if data == DONE { DONE.into() } else { serde_json::from_str(data).expect("JSON") },
     })
 }

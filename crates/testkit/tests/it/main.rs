@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
 mod answers;
+mod events;
 mod misbehaviour;
 mod refusals;
 mod support;
