@@ -50,7 +50,8 @@ impl Drop for ModelServer {
 }
 
 impl ModelServer {
-    /// Answers each question by a function, which may take its time.
+    /// Answers each question by a function, which may take its time: `async |asked| …`, or
+    /// `move |asked| { let mine = mine.clone(); async move { … } }` where it has things of its own.
     pub async fn start<F, A>(answer: F) -> Self
     where
         F: Fn(AskedModel) -> A + Send + Sync + 'static,

@@ -1,6 +1,6 @@
 //! An answer in each dialect is read as the same answer, and a question in each as the same question.
 
-use haft_llm::{Delta, EndReason, Model, ToolChoice, ToolResult, Turn, Usage};
+use haft_llm::{Delta, EndReason, Model, ModelRequest, ToolChoice, ToolResult, Turn, Usage};
 use haft_testkit::{Dialect, ModelReply, ModelServer, Role};
 use serde_json::{Value, json};
 
@@ -156,5 +156,24 @@ async fn models_are_listed_and_a_function_may_answer() {
         let result = ToolResult { call_id, name, content: "late".to_owned(), is_error: false };
         request.turns.extend([answer.into_turn(), Turn::ToolResults { results: vec![result] }]);
         assert_eq!(ask(&provider, &request).await.expect("words").text, "It is late.", "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_the_client_is_known_to_write_well_keeps_to_every_rule() {
+    let golden = include_str!("../../../llm/tests/golden/conversation.json");
+    let request: ModelRequest = serde_json::from_str(golden).expect("a request");
+    let server = ModelServer::start(async |_| ModelReply::says("Rome.")).await;
+    for dialect in Dialect::ALL {
+        let answer = ask(&wire(dialect, &server), &request).await.expect("an answer");
+        assert_eq!(answer.text, "Rome.", "{dialect:?}");
+    }
+    for asked in server.seen() {
+        assert_eq!(asked.messages[0].images, 1, "{:?}", asked.dialect);
+        let [fine, failed] = asked.results() else { panic!("two results: {:?}", asked.messages) };
+        assert_eq!(fine.content, "{\"temperature\":21}", "{:?}", asked.dialect);
+        // The others do not say that a result is an error.
+        let says_so = matches!(asked.dialect, Dialect::Anthropic | Dialect::Gemini);
+        assert_eq!((fine.is_error, failed.is_error), (false, says_so), "{:?}", asked.dialect);
     }
 }
