@@ -3,7 +3,7 @@
 # Tests build into a cache outside the clone, so that a second clone need not start anew.
 TEST_TARGET := $(or $(CARGO_TARGET_DIR),$(HOME)/.cache/haft/target)
 
-.PHONY: run build console test check crash pictures bench guide
+.PHONY: run build console test check crash clients real-model pictures bench guide
 
 run: console ## build and start Haft
 	cargo run --release -p haft --target-dir target -- serve
@@ -24,6 +24,14 @@ check: ## the inner loop: format, lint, and the quick tests; `make check CRATE=h
 
 crash: ## servers that die N times, on SQLite and PostgreSQL: `make crash N=10000`, and `SEED=…` for the same again
 	N=$(or $(N),1000) SEED=$(SEED) CARGO_TARGET_DIR=$(TEST_TARGET) scripts/crash
+
+clients: ## the client libraries of others at /v1, each through its own program
+	scripts/clients
+	CARGO_TARGET_DIR=$(TEST_TARGET) cargo test --quiet -p haft --test it -- clients::
+
+real-model: ## a conversation with a real small model, which this installs (220 MB)
+	scripts/real-model
+	HAFT_REAL_MODEL=1 CARGO_TARGET_DIR=$(TEST_TARGET) cargo test --quiet -p haft --test it -- clients::real --nocapture
 
 pictures: ## pictures of every page, into web/test-results/pictures
 	scripts/console

@@ -33,7 +33,8 @@ function say(request) {
     const has = (call) => (request.tools ?? []).some((tool) => tool.function.name === call.name);
     const calls = (line.calls ?? []).filter(has);
     if (calls.length > 0) {
-        return { toolCalls: calls.map((call) => ({ name: call.name, arguments: JSON.stringify(call.arguments) })) };
+        const toolCalls = calls.map((call) => ({ name: call.name, arguments: JSON.stringify(call.arguments) }));
+        return line.says ? { content: line.says, toolCalls } : { toolCalls };
     }
     if (line.after && request.messages.some((message) => text(message.content).includes(line.after))) {
         return { content: line.remembered };

@@ -35,11 +35,14 @@ def tools(model, name):
 
 
 def streamed(model, name):
-    """Text as it comes out of the graph, in pieces of the messages."""
+    """Text as it comes out of the graph, of each message of the model in pieces."""
     graph, called = agent(model)
-    chunks = [chunk for chunk, _ in graph.stream(user(name), stream_mode="messages")]
-    pieces = [chunk.text for chunk in chunks if isinstance(chunk, AIMessageChunk) and chunk.text]
-    return {"calls": sorted(called), "text": "".join(pieces), "in_pieces": len(pieces) > 1}
+    pieces = {}
+    for chunk, _ in graph.stream(user(name), stream_mode="messages"):
+        if isinstance(chunk, AIMessageChunk) and chunk.text:
+            pieces.setdefault(chunk.id, []).append(chunk.text)
+    last = list(pieces.values())[-1]
+    return {"calls": sorted(called), "text": "".join(last), "in_pieces": len(last) > 1}
 
 
 def memory():
@@ -63,7 +66,7 @@ def usage(model):
     total = None
     for chunk in model.stream(ask("plain")):
         total = chunk if total is None else total + chunk
-    return {"whole": is_counted(model.invoke(ask("plain"))), "streamed": is_counted(total)}
+    return is_counted(model.invoke(ask("plain"))) and is_counted(total)
 
 
 def refused(model):
@@ -79,7 +82,7 @@ def every(**more):
     return {
         "plain": one.invoke(ask("plain")).text,
         "streamed": streamed(one, "plain"),
-        "own_tool": tools(one, "own_tool"),
+        "own_tool": tools(one, "own_tool")["text"],
         "tool": tools(one, "tool"),
         "parallel": tools(one, "parallel"),
         "mixed": tools(one, "mixed"),

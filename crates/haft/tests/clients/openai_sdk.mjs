@@ -65,12 +65,14 @@ async function responsesStreamed() {
     };
 }
 
-async function responsesTools(name) {
+async function responsesTools(name, isStreamed) {
     const tools = [{ type: "function", name: "weather", description, parameters, strict: true }];
     const items = [user(name)];
     const calls = [];
     for (;;) {
-        const response = await respond(items, { tools });
+        const response = isStreamed
+            ? await client.responses.stream({ model: agent, input: items, tools }).finalResponse()
+            : await respond(items, { tools });
         const wanted = response.output.filter((item) => item.type === "function_call");
         if (wanted.length === 0) return { calls, text: response.output_text };
         // As they came, which is how the library's examples do it.
@@ -81,6 +83,11 @@ async function responsesTools(name) {
             items.push({ type: "function_call_output", call_id: call.call_id, output: weather(city) });
         }
     }
+}
+
+async function responsesUsage() {
+    const { usage } = await respond(ask("plain"));
+    return usage.input_tokens > 0 && usage.total_tokens === usage.input_tokens + usage.output_tokens;
 }
 
 async function responsesMemory() {
@@ -125,6 +132,8 @@ report({
         tool: await responsesTools("tool"),
         parallel: await responsesTools("parallel"),
         mixed: await responsesTools("mixed"),
+        parallel_streamed: await responsesTools("parallel", true),
+        has_usage: await responsesUsage(),
         memory: await responsesMemory(),
         missing: await refused(() => client.responses.create({ model: missing, input: "hello" })),
     },

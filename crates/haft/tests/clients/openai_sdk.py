@@ -125,6 +125,11 @@ def responses_tools(name, streamed=False):
             items.append({"type": "function_call_output", "call_id": call.call_id, "output": weather(city)})
 
 
+def responses_usage():
+    usage = respond(ask("plain")).usage
+    return usage.input_tokens > 0 and usage.total_tokens == usage.input_tokens + usage.output_tokens
+
+
 def responses_memory():
     """The server keeps what was said before."""
     first = respond(ask("introduction"))
@@ -192,6 +197,7 @@ report(
         "parallel_streamed": responses_tools("parallel", streamed=True),
         "memory": responses_memory(),
         "tool_kept": responses_tools_kept("tool"),
+        "has_usage": responses_usage(),
         "missing": refused(lambda: client.responses.create(model=MISSING, input="hello")),
     },
     listed=AGENT in [model.id for model in client.models.list()],

@@ -63,6 +63,14 @@ async function responsesMemory() {
     return plain(openai.responses(agent), "memory", { providerOptions: { openai: { previousResponseId } } });
 }
 
+/** A history as the SDK keeps it: on responses it names what was answered by its id and does not send it again. */
+async function history(model) {
+    const messages = [{ role: "user", content: ask("introduction") }];
+    const first = await generateText({ ...common, model, messages });
+    messages.push(...first.response.messages, { role: "user", content: ask("memory") });
+    return (await generateText({ ...common, model, messages })).text;
+}
+
 async function usage(model) {
     const { totalUsage } = await generateText({ ...common, model, prompt: ask("plain") });
     return totalUsage.inputTokens > 0 && totalUsage.outputTokens > 0;
@@ -90,6 +98,7 @@ async function all(model) {
         parallel: await tools(model, "parallel"),
         mixed: await tools(model, "mixed"),
         parallel_streamed: await toolsStreamed(model, "parallel"),
+        history: await history(model),
         has_usage: await usage(model),
     };
 }
