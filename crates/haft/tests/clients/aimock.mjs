@@ -36,9 +36,8 @@ function say(request) {
         const toolCalls = calls.map((call) => ({ name: call.name, arguments: JSON.stringify(call.arguments) }));
         return line.says ? { content: line.says, toolCalls } : { toolCalls };
     }
-    if (line.after && request.messages.some((message) => text(message.content).includes(line.after))) {
-        return { content: line.remembered };
-    }
+    const was = (said) => request.messages.some((message) => text(message.content).includes(said));
+    if (line.after?.every(was)) return { content: line.remembered };
     return { content: line.alone ?? line.answer };
 }
 

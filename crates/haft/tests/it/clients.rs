@@ -134,7 +134,7 @@ async fn finds(program: &str, more: &Value) {
 }
 
 /// A server with a model at a base address, and an agent that has a tool.
-pub(super) async fn haft(base: &str) -> (HaftProcess, Client) {
+async fn haft(base: &str) -> (HaftProcess, Client) {
     let environment =
         [("OPENAI_API_KEY", "sk-0123456789abcdef"), ("OPENAI_BASE_URL", base), ("HAFT_FIND_OLLAMA", "false")];
     let (server, api) = start(&environment).await;

@@ -12,8 +12,8 @@ pub(super) async fn start() -> ModelServer {
 fn answer(asked: &AskedModel) -> ModelReply {
     let script: Value = serde_json::from_str(SCRIPT).expect("JSON");
     let question = asked.user_text();
-    let lines = script.as_object().expect("an object").values();
-    let Some(line) = lines.into_iter().find(|line| line["ask"] == question) else {
+    let mut lines = script.as_object().expect("an object").values();
+    let Some(line) = lines.find(|line| line["ask"] == question) else {
         return ModelReply::says(format!("Nobody told me what to say to: {question}"));
     };
     let word = |name: &str| line[name].as_str().map(str::to_owned);
@@ -21,13 +21,16 @@ fn answer(asked: &AskedModel) -> ModelReply {
     if !told.is_empty() {
         return ModelReply::says(format!("{} {}", word("answer").unwrap_or_default(), told.join("; ")));
     }
-    let calls: Vec<(String, Value)> = calls(line, &asked.tool_names());
+    let calls = calls(line, &asked.tool_names());
     if !calls.is_empty() {
         let reply = word("says").map_or_else(ModelReply::new, ModelReply::says);
         return calls.into_iter().fold(reply, |reply, (name, arguments)| reply.call(name, arguments));
     }
-    let remembers =
-        word("after").is_some_and(|said| asked.messages.iter().any(|message| message.text.contains(&said)));
+    let was = |said: &Value| {
+        let said = said.as_str().unwrap_or_default();
+        asked.messages.iter().any(|message| message.text.contains(said))
+    };
+    let remembers = line["after"].as_array().is_some_and(|words| words.iter().all(was));
     let said = if remembers { word("remembered") } else { word("alone").or_else(|| word("answer")) };
     ModelReply::says(said.unwrap_or_default())
 }
