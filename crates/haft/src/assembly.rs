@@ -54,7 +54,8 @@ impl Assembly {
         let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
         let revision = store.current_revision().await.map_err(said)?;
         let secrets = Arc::new(StoredSecrets::new(store.clone(), space, config.storage.environment));
-        let models = StoredModels::new(store.clone(), secrets.clone(), egress.clone(), config.models);
+        let models =
+            Arc::new(StoredModels::new(store.clone(), secrets.clone(), egress.clone(), config.models));
         let artifacts = Arc::new(StoredArtifacts::new(store.clone(), config.public_url.clone()));
         let callbacks = Arc::new(SignedCallbacks::new(store.clone(), config.public_url.clone()));
         let parts = Parts {

@@ -22,7 +22,7 @@ const BASE: &str = "/api";
 const FORMS: [&str; 1] = ["NewArtifact"];
 
 /// Bodies that may be left out.
-const OPTIONAL: [&str; 1] = ["Replay"];
+const OPTIONAL: [&str; 2] = ["Replay", "ProviderTrial"];
 
 const ABOUT: &str = "Every answer has one envelope: `{code, message, data}`, with `error` beside it when it failed; `code` is the HTTP status.\n\
     Bodies are JSON in camelCase, and the snake_case spelling of every field is accepted too. An unknown field is a 400 that names it.\n\

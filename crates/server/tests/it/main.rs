@@ -8,6 +8,7 @@
 
 mod events;
 mod execute;
+mod models;
 mod protocol;
 mod support;
 mod tools;

@@ -77,6 +77,7 @@ pub(crate) struct App {
     pub(crate) engine: ToolService,
     pub(crate) store: Store,
     pub(crate) secrets: Arc<StoredSecrets>,
+    pub(crate) models: Arc<StoredModels>,
     /// What is served, for who wants to ask it without a connection.
     pub(crate) app: haft_server::App,
     pub(crate) served: JoinHandle<std::io::Result<()>>,
@@ -113,10 +114,11 @@ impl App {
         let log = CallLog::open(&Database::Memory).await.expect("a call log in memory");
         let models =
             StoredModels::new(store.clone(), secrets.clone(), egress.clone(), ModelSettings::default());
+        let models = Arc::new(models);
         let (tools, metrics, settings) = (engine.clone(), Arc::default(), Settings::default());
         let kept = (store.clone(), log);
         let app =
-            haft_server::App::new(tools, kept, secrets.clone(), Arc::new(models), egress, metrics, settings);
+            haft_server::App::new(tools, kept, secrets.clone(), models.clone(), egress, metrics, settings);
         let stop = app.stopping();
         let served = tokio::spawn(haft_server::serve(listener, app.router(), stop.clone(), grace));
         Self {
@@ -125,6 +127,7 @@ impl App {
             engine,
             store,
             secrets,
+            models,
             app,
             served,
             stop: stop.clone(),

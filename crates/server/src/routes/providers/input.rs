@@ -39,8 +39,8 @@ haft_core::templates! {
         "cannot be kept under a name of more than {most} characters; keep it as a secret and name that",
         "名称超过 {most} 个字符时无法保存密钥；请先将其保存为密钥并引用其名称";
     NO_SCRIPT = "providers.noScript",
-        "is required for the kind scripted: a list of answers such as [{\"text\": \"Hello\"}]",
-        "类型为 scripted 时必须提供：应答列表，例如 [{\"text\": \"你好\"}]";
+        "is required for the kind scripted: a list of answers such as {example}",
+        "类型为 scripted 时必须提供：应答列表，例如 {example}";
     NO_MODEL_HAS_A_SCRIPT = "providers.unexpectedScript",
         "is for the kind scripted alone",
         "仅用于类型 scripted";
@@ -53,6 +53,9 @@ const KEPT_BY_SERVER: [&str; 7] =
     ["id", "spaceId", "version", "createdAt", "updatedAt", "source", "byOperator"];
 
 const LONGEST_NAME: usize = 64;
+
+/// As short as a script can be.
+const SCRIPT: &str = r#"[{"text": "Hello."}]"#;
 
 /// The longest name that a secret can be named after: `provider_NAME_key` has 64 characters at most.
 const LONGEST_KEYED_NAME: usize = 51;
@@ -142,7 +145,7 @@ fn keeps_address(before: &Provider, spec: &ProviderSpec) -> bool {
 fn wrong_script(fields: &Map<String, Value>) -> Option<Violation> {
     let is_scripted = fields.get("kind").and_then(Value::as_str) == Some("scripted");
     let message = match (is_scripted, fields.get("script")) {
-        (true, None) => Message::new(&NO_SCRIPT),
+        (true, None) => Message::new(&NO_SCRIPT).with("example", SCRIPT),
         (false, Some(_)) => Message::new(&NO_MODEL_HAS_A_SCRIPT),
         (true, Some(script)) => Scripted::read(&script.to_string()).err()?.message().clone(),
         (false, None) => return None,
