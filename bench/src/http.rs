@@ -13,7 +13,7 @@ use axum::{Json, Router};
 use haft_core::CallError;
 use haft_core::user::Scope;
 use haft_egress::Egress;
-use haft_server::{App, Settings, StoredSecrets};
+use haft_server::{App, ModelSettings, Settings, StoredModels, StoredSecrets};
 use haft_store::{CallLog, Database, Key, MasterKeys, Store};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -49,7 +49,14 @@ pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
                     let log = CallLog::open(&Database::Memory).await;
                     let log = log.map_err(|error| anyhow::anyhow!("{error}"))?;
                     let (egress, metrics) = (Egress::default(), Arc::default());
-                    App::new(engine(10)?, store, log, secrets, egress, metrics, Settings::default()).router()
+                    let models = StoredModels::new(
+                        store.clone(),
+                        secrets.clone(),
+                        egress.clone(),
+                        ModelSettings::default(),
+                    );
+                    let (models, settings) = (Arc::new(models), Settings::default());
+                    App::new(engine(10)?, (store, log), secrets, models, egress, metrics, settings).router()
                 };
                 haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
             }

@@ -77,7 +77,6 @@ impl Assembly {
             alert_interval,
             artifact_quota: config.artifact_quota,
         };
-        let models = Arc::new(models);
         let talking = Talking {
             models: models.clone(),
             artifacts: artifacts.clone(),

@@ -106,7 +106,7 @@ fn event(block: &str) -> Option<Event> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let data = field("data")?;
     Some(Event {
-        id: field("id").map(|id| id.split('.').next().and_then(|id| id.parse().ok()).expect("a number")),
+        id: field("id").and_then(|id| id.split(['.', '-']).next()?.parse().ok()),
         place: field("id").map(str::to_owned),
         name: field("event").unwrap_or("message").to_owned(),
         data: if data == DONE { DONE.into() } else { serde_json::from_str(data).expect("JSON") },

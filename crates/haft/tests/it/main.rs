@@ -17,6 +17,7 @@ mod bindings;
 mod builtins;
 mod canary;
 mod changes;
+mod chat;
 mod cli_files;
 mod cli_login;
 mod cli_over_http;

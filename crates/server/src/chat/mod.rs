@@ -9,24 +9,14 @@ pub(crate) mod shown;
 
 pub use around::StoredSurroundings;
 
-use haft_agent::{ChatRun, Transcript};
-use haft_core::{CallError, ErrorKind, RunId, SpaceId, UserId};
-use haft_runs::{Run, Step};
-use haft_store::RunJournal;
 use std::collections::HashMap;
 
-/// A conversation of a user, with all that was said in it.
-pub(crate) async fn read(
-    journal: &RunJournal,
-    space: SpaceId,
-    user: UserId,
-    id: RunId,
-) -> Result<Option<(Run, Transcript)>, CallError> {
-    let Some(run) = journal.conversation(space, user, id).await? else { return Ok(None) };
-    let transcript = transcript(journal, &run).await?;
-    Ok(Some((run, transcript)))
-}
+use haft_agent::{ChatRun, Transcript};
+use haft_core::{CallError, ErrorKind};
+use haft_runs::{Run, Step};
+use haft_store::RunJournal;
 
+/// What was said in a conversation.
 pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transcript, CallError> {
     let chat = ChatRun::of(run).map_err(|_| {
         CallError::text(ErrorKind::Internal, "what is kept of the conversation cannot be read")

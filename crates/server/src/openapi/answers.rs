@@ -11,8 +11,9 @@ use crate::api::{Needs, Route};
 use crate::error;
 
 /// Components that are sent without an envelope, and what they are.
-const AS_THEY_STAND: [(&str, &str); 5] = [
+const AS_THEY_STAND: [(&str, &str); 6] = [
     ("ArtifactBytes", "application/octet-stream"),
+    ("ConversationFile", "application/json"),
     ("OpenApiDocument", "application/json"),
     ("DocsPage", "text/html"),
     ("DocsScript", "text/javascript"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use haft_core::{Effect, ErrorKind, RunId, SpaceId, UserId};
 use haft_runs::{
     About, DoneStep, Ended, Held, Journal as _, Lease, NewRun, Place, RunKey, RunStatus, Started, StepState,
-    Wait, WorkerId,
+    Suspended, Wait, WorkerId,
 };
 use haft_store::{Page, RunFilter, RunJournal, Store};
 use serde_json::{Value, json};
@@ -71,6 +71,10 @@ async fn status(journal: &RunJournal, space: SpaceId, id: RunId) -> RunStatus {
     journal.get(space, id).await.expect("read").expect("a run").status
 }
 
+fn until(waits: Vec<Wait>) -> Suspended {
+    Suspended { waits, ..Suspended::default() }
+}
+
 fn waiting(key: &str, at_most: Option<Duration>) -> Wait {
     Wait { key: key.to_owned(), for_what: "approval".to_owned(), shown: Some(json!({"why": 1})), at_most }
 }
@@ -117,7 +121,7 @@ async fn who_lost_its_lease_writes_nothing() {
         assert!(!journal.finish(late, Vec::new(), ended).await.expect("refused"));
         assert!(!journal.done(late, done).await.expect("refused"));
         assert!(!journal.progress(late, json!(0.5)).await.expect("refused"));
-        assert!(!journal.suspend(late, Vec::new(), Vec::new(), Vec::new()).await.expect("refused"));
+        assert!(!journal.suspend(late, Suspended::default()).await.expect("refused"));
         let reserved = journal.reserve(late, "call".to_owned(), Effect::Write, Vec::new(), Vec::new());
         assert!(!reserved.await.expect("refused"));
         assert!(journal.steps(space, id).await.expect("steps").is_empty());
@@ -249,9 +253,7 @@ async fn a_wait_ends_by_an_answer_or_by_its_time() {
         let journal = journal(&store).await;
         let id = put(&journal, new(space, user, "mail")).await;
         let lease = one(&journal).await.lease;
-        assert!(
-            journal.suspend(lease, Vec::new(), Vec::new(), vec![waiting("a", None)]).await.expect("kept")
-        );
+        assert!(journal.suspend(lease, until(vec![waiting("a", None)])).await.expect("kept"));
         let run = journal.get(space, id).await.expect("read").expect("a run");
         assert_eq!((run.status, run.waiting_for.as_deref()), (RunStatus::Waiting, Some("approval")));
         assert!(claim(&journal, 8).await.is_empty());
@@ -267,11 +269,11 @@ async fn a_wait_ends_by_an_answer_or_by_its_time() {
             journal.reserve(held.lease, "call".to_owned(), Effect::Read, Vec::new(), ahead.clone());
         assert!(reserved.await.expect("kept"));
         assert!(journal.deliver(id, "b".to_owned(), None, json!("early")).await.expect("told"));
-        assert!(journal.suspend(held.lease, Vec::new(), Vec::new(), ahead).await.expect("kept"));
+        assert!(journal.suspend(held.lease, until(ahead)).await.expect("kept"));
         let held = one(&journal).await;
         // Nobody answers.
         let short = vec![waiting("c", Some(Duration::from_millis(30)))];
-        assert!(journal.suspend(held.lease, Vec::new(), Vec::new(), short).await.expect("kept"));
+        assert!(journal.suspend(held.lease, until(short)).await.expect("kept"));
         tokio::time::sleep(Duration::from_millis(50)).await;
         let held = one(&journal).await;
         let last = held.steps.iter().find(|step| step.key == "c").expect("a step");
@@ -336,7 +338,7 @@ async fn a_child_tells_its_parent_and_a_full_queue_says_so() {
         let child = NewRun { parent: Some((parent, "child".to_owned())), ..new(space, user, "mail") };
         put(&journal, child).await;
         let wait = Wait { for_what: "run".to_owned(), ..waiting("child", None) };
-        assert!(journal.suspend(lease, Vec::new(), Vec::new(), vec![wait]).await.expect("kept"));
+        assert!(journal.suspend(lease, until(vec![wait])).await.expect("kept"));
         let held = one(&journal).await;
         assert!(journal.finish(held.lease, Vec::new(), succeeded(json!("done"))).await.expect("kept"));
         let held = one(&journal).await;

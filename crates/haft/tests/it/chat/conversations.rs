@@ -1,0 +1,173 @@
+//! Conversations: found, read, gone on with, edited, named, taken along, deleted; and nobody else's.
+
+use axum::http::Method;
+use haft_testkit::{AskedModel, Dialect, ModelReply};
+use serde_json::{Value, json};
+
+use super::{Desk, said, user};
+
+async fn echoing() -> Desk {
+    Desk::new(async |asked: AskedModel| {
+        let users: Vec<&str> = asked
+            .messages
+            .iter()
+            .filter(|message| message.role == haft_testkit::Role::User)
+            .map(|message| message.text.as_str())
+            .collect();
+        match asked.user_text() {
+            "fail" => ModelReply::status(401, None),
+            _ => ModelReply::says(users.join("|")),
+        }
+    })
+    .await
+}
+
+async fn say(desk: &Desk, id: &Value, text: &str, more: Value) -> haft_testkit::Reply {
+    let mut body = json!({"conversationId": id, "messages": [user(text)]});
+    for (field, value) in more.as_object().expect("an object") {
+        body[field] = value.clone();
+    }
+    desk.api.post("/api/chat", &body).await
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_and_may_be_edited() {
+    let desk = echoing().await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let first = desk.ask(&agent, "one").await;
+    let id = first.data()["conversationId"].clone();
+    assert_eq!(said(&say(&desk, &id, "two", json!({})).await), "one|two");
+    let third = say(&desk, &id, "three", json!({})).await;
+    assert_eq!((said(&third), &third.data()["turn"]), ("one|two|three", &json!(3)));
+    // Edit the second, and send it again: what came after it is gone.
+    let edited = say(&desk, &id, "2", json!({"replaces": 2})).await;
+    assert_eq!((said(&edited), &edited.data()["turn"]), ("one|2", &json!(4)));
+    assert_eq!(said(&say(&desk, &id, "three", json!({})).await), "one|2|three");
+    let read = desk.api.get(&format!("/api/conversations/{}", id.as_str().expect("an id"))).await;
+    let turns = read.data()["turns"].as_array().expect("turns");
+    let numbers: Vec<&Value> = turns.iter().map(|turn| &turn["turn"]).collect();
+    assert_eq!(numbers, [&json!(1), &json!(4), &json!(5)]);
+    assert_eq!(say(&desk, &id, "x", json!({"replaces": 9})).await.status, 400);
+    assert_eq!(say(&desk, &id, "x", json!({"agentId": "nobody"})).await.status, 404);
+    desk.check();
+}
+
+#[tokio::test]
+async fn a_turn_that_failed_is_gone_on_with() {
+    let desk = echoing().await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let first = desk.ask(&agent, "fail").await;
+    assert_eq!(first.status, 502, "{}", first.body);
+    let id = first.data()["conversationId"].as_str().expect("an id").to_owned();
+    let path = format!("/api/conversations/{id}/continue");
+    let again = desk.api.post(&path, &json!({})).await;
+    assert_eq!(again.status, 502, "it is asked once more: {}", again.body);
+    let body = json!({"messages": [user("better")]});
+    assert_eq!(said(&desk.api.post(&path, &body).await), "fail|better");
+    let nothing = desk.api.post(&path, &json!({})).await;
+    assert_eq!((nothing.status, nothing.kind()), (409, "Conflict"), "{}", nothing.body);
+}
+
+#[tokio::test]
+async fn conversations_are_listed_named_taken_along_and_deleted() {
+    let desk = echoing().await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let long = "a question that is rather long ".repeat(8);
+    let mut ids = Vec::new();
+    for text in ["first question", long.as_str(), "third question"] {
+        ids.push(desk.ask(&agent, text).await.data()["conversationId"].as_str().expect("an id").to_owned());
+    }
+    let page = desk.api.get("/api/conversations?limit=2").await;
+    let items = page.data()["items"].as_array().expect("a list").clone();
+    assert_eq!((items.len(), &items[0]["title"]), (2, &json!("third question")));
+    assert!(
+        items[1]["title"].as_str().is_some_and(|title| title.ends_with('…') && title.chars().count() <= 80)
+    );
+    let cursor = page.data()["nextCursor"].as_str().expect("more");
+    let rest = desk.api.get(&format!("/api/conversations?limit=2&cursor={cursor}")).await;
+    assert_eq!(rest.data()["items"][0]["id"], json!(ids[0]));
+    assert_eq!(rest.data()["nextCursor"], Value::Null);
+    let found = desk.api.get("/api/conversations?q=THIRD").await;
+    assert_eq!(found.data()["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        desk.api.get(&format!("/api/conversations?agent={agent}")).await.data()["items"]
+            .as_array()
+            .map(Vec::len),
+        Some(3)
+    );
+    assert_eq!(desk.api.get("/api/conversations?agent=nobody").await.data()["items"], json!([]));
+
+    let path = format!("/api/conversations/{}", ids[0]);
+    let named = desk.api.send_json(Method::PATCH, &path, &json!({"title": " Weather "})).await;
+    assert_eq!((named.status, &named.data()["title"]), (200, &json!("Weather")), "{}", named.body);
+    for bad in [json!({"title": ""}), json!({"title": 7}), json!({"name": "x"})] {
+        assert_eq!(desk.api.send_json(Method::PATCH, &path, &bad).await.status, 400, "{bad}");
+    }
+    let (status, headers, bytes) = desk.api.download(&format!("{path}/export?format=markdown")).await;
+    let text = String::from_utf8(bytes).expect("text");
+    assert_eq!(status, 200);
+    assert!(text.contains("# Weather") && text.contains("first question"), "{text}");
+    assert!(headers["content-disposition"].to_str().is_ok_and(|value| value.starts_with("attachment")));
+    let (status, _, bytes) = desk.api.download(&format!("{path}/export")).await;
+    let exported: Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert_eq!((status, &exported["turns"][0]["message"]["content"]), (200, &json!("first question")));
+    assert_eq!(desk.api.get(&format!("{path}/export?format=pdf")).await.status, 400);
+
+    assert_eq!(desk.api.delete(&path).await.status, 200);
+    assert_eq!(desk.api.delete(&path).await.status, 404);
+    assert_eq!(desk.api.get(&path).await.status, 404);
+    assert_eq!(desk.api.get("/api/tasks").await.data()["items"], json!([]), "conversations are no tasks");
+    assert_eq!(desk.api.get(&format!("/api/tasks/{}", ids[1])).await.status, 404);
+}
+
+#[tokio::test]
+async fn the_same_key_is_the_same_answer() {
+    let desk = echoing().await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let keyed = desk.api.with("idempotency-key", "order-1");
+    let body = json!({"agentId": agent, "messages": [user("one")]});
+    let (first, again) = tokio::join!(keyed.post("/api/chat", &body), keyed.post("/api/chat", &body));
+    assert_eq!((first.status, first.data()), (200, again.data()), "{} {}", first.body, again.body);
+    assert_eq!(desk.model.seen().len(), 1);
+    let other = keyed.post("/api/chat", &json!({"agentId": agent, "messages": [user("two")]})).await;
+    assert_eq!(other.status, 409, "{}", other.body);
+    let keyed = desk.api.with("idempotency-key", "order-2");
+    let id = first.data()["conversationId"].clone();
+    let body = json!({"conversationId": id, "messages": [user("two")]});
+    let second = keyed.post("/api/chat", &body).await;
+    let again = keyed.post("/api/chat", &body).await;
+    assert_eq!((said(&second), second.data()), ("one|two", again.data()));
+    assert_eq!(desk.model.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn images_and_earlier_messages_reach_the_model() {
+    let desk = Desk::new(async |asked: AskedModel| {
+        let images: usize = asked.messages.iter().map(|message| message.images).sum();
+        ModelReply::says(format!(
+            "{images} images, {} messages, {}",
+            asked.messages.len(),
+            asked.system.unwrap_or_default()
+        ))
+    })
+    .await;
+    for dialect in super::DIALECTS {
+        let agent = desk.agent(dialect, &[], json!({})).await;
+        let body = json!({"agentId": agent, "messages": [
+            {"role": "system", "content": "Answer in German."},
+            user("Hello."),
+            {"role": "assistant", "content": "Hello!"},
+            {"role": "user", "content": [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+            ]},
+        ]});
+        let reply = desk.api.post("/api/chat", &body).await;
+        assert_eq!(
+            said(&reply),
+            "1 images, 3 messages, You are a clerk.\n\nAnswer in German.",
+            "{dialect:?}"
+        );
+    }
+    desk.check();
+}

@@ -1,0 +1,113 @@
+//! Servers that are killed in the middle of a turn: it goes on, and nothing that was finished is done again.
+
+use std::sync::Arc;
+
+use haft_testkit::{AskedModel, Client, Dialect, ModelReply, ModelServer, Upstream, eventually};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::{Desk, user, weather};
+
+async fn turn(api: &Client, id: &str) -> Value {
+    let read = api.get(&format!("/api/conversations/{id}")).await;
+    assert_eq!(read.status, 200, "{}", read.body);
+    read.data()["turns"][0].clone()
+}
+
+async fn detached(desk: &Desk, agent: &str) -> String {
+    let body = json!({"agentId": agent, "messages": [user("Rome?")], "detach": true});
+    let reply = desk.api.post("/api/chat", &body).await;
+    assert_eq!(reply.status, 202, "{}", reply.body);
+    reply.data()["conversationId"].as_str().expect("an id").to_owned()
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_an_answer_it_is_asked_again_and_the_call_before_is_not_made_again() {
+    let permits = Arc::new(Semaphore::new(4));
+    let held = permits.clone();
+    let desk = Desk::new(move |asked: AskedModel| {
+        let held = held.clone();
+        async move {
+            match asked.results().len() {
+                0 => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
+                _ => ModelReply::says("It is four degrees in Rome.").hold(held),
+            }
+        }
+    })
+    .await;
+    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let id = detached(&desk, &agent).await;
+    let mut stream = desk.api.events(&format!("/api/conversations/{id}/events")).await;
+    let events = stream.until("message.delta").await;
+    let last = events.last().and_then(|event| event.place.clone()).expect("an id");
+    eventually("the call is noted", async || {
+        turn(&desk.api, &id).await["steps"][0]["calls"][0]["status"] == "done"
+    })
+    .await;
+    desk.server.kill().await;
+    permits.add_permits(1000);
+    let (_server, api) = desk.settings.start().await;
+    // Whoever followed it comes back, and is told the turn anew.
+    let again = api.with("last-event-id", &last);
+    let mut stream = again.events(&format!("/api/conversations/{id}/events")).await;
+    let events = stream.until("done").await;
+    assert_eq!(events[0].name, "turn.reset", "{events:?}");
+    assert_eq!(events.last().map(|event| event.data["finishReason"].clone()), Some(json!("stop")));
+    let turn = turn(&api, &id).await;
+    assert_eq!(turn["message"]["content"], "It is four degrees in Rome.");
+    assert_eq!(desk.weather.seen().len(), 1, "the finished call was seen once");
+    assert_eq!(desk.model.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_a_read_it_is_made_again() {
+    let permits = Arc::new(Semaphore::new(0));
+    let desk = desk_with_slow_tool(permits.clone()).await;
+    let agent = desk.agent(Dialect::Anthropic, &["weather"], json!({})).await;
+    let id = detached(&desk, &agent).await;
+    eventually("the tool is called", async || desk.weather.seen().len() == 1).await;
+    desk.server.kill().await;
+    permits.add_permits(1000);
+    let (_server, api) = desk.settings.start().await;
+    eventually("the turn ends", async || turn(&api, &id).await["finishReason"] == "stop").await;
+    assert!(turn(&api, &id).await["message"]["content"].as_str().is_some_and(|words| words.contains('4')));
+    assert_eq!(desk.weather.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_a_write_it_is_not_made_again_and_the_model_is_told() {
+    let permits = Arc::new(Semaphore::new(0));
+    let desk = desk_with_slow_tool(permits.clone()).await;
+    desk.tool("order", json!({"method": "POST", "effect": "write"})).await;
+    let agent = desk.agent(Dialect::Openai, &["order", "weather"], json!({})).await;
+    let id = detached(&desk, &agent).await;
+    eventually("the tool is called", async || !desk.weather.seen().is_empty()).await;
+    desk.server.kill().await;
+    permits.add_permits(1000);
+    let (_server, api) = desk.settings.start().await;
+    eventually("the turn ends", async || turn(&api, &id).await["finishReason"] == "stop").await;
+    let turn = turn(&api, &id).await;
+    assert!(turn["message"]["content"].as_str().is_some_and(|words| words.contains("Unknown")), "{turn}");
+    assert_eq!(desk.weather.seen().len(), 1, "a write is never sent twice");
+    let call = turn["steps"][0]["calls"][0]["callId"].as_str().expect("an id").to_owned();
+    eventually("it is on record", async || api.get(&format!("/api/tool-calls/{call}")).await.status == 200)
+        .await;
+}
+
+async fn desk_with_slow_tool(permits: Arc<Semaphore>) -> Desk {
+    let upstream = Upstream::start_async(move |seen| {
+        let permits = permits.clone();
+        async move {
+            permits.acquire().await.expect("open").forget();
+            weather(&seen)
+        }
+    });
+    let model = ModelServer::start(async |asked: AskedModel| match asked.results().first() {
+        None => {
+            let name = if asked.tool_names().contains(&"order") { "order" } else { "weather" };
+            ModelReply::calls([(name, json!({"city": "Rome"}))])
+        }
+        Some(result) => ModelReply::says(result.content.clone()),
+    });
+    Desk::with(model.await, upstream.await).await
+}

@@ -1,0 +1,213 @@
+//! Calls that take long: pending ones whose results come by themselves, and those that a person approves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Upstream, eventually};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::{DIALECTS, Desk, said, user, weather};
+
+/// A model that starts a report, and says what came of it once that is known.
+async fn reporter(asked: AskedModel) -> ModelReply {
+    let Some(result) = asked.results().first() else {
+        return match asked.user_text() {
+            "Thanks." => ModelReply::says("You are welcome."),
+            _ => ModelReply::calls([("report", json!({"city": "Rome"}))]),
+        };
+    };
+    let content: Value = serde_json::from_str(&result.content).unwrap_or_default();
+    match content["status"].as_str() {
+        Some("pending") => ModelReply::says("It is on its way."),
+        Some(_) | None => ModelReply::says(format!("The report: {}", content["temperature"])),
+    }
+}
+
+fn slow(permits: Arc<Semaphore>) -> impl Future<Output = Upstream> {
+    Upstream::start_async(move |seen| {
+        let permits = permits.clone();
+        async move {
+            permits.acquire().await.expect("open").forget();
+            weather(&seen)
+        }
+    })
+}
+
+async fn turns(desk: &Desk, id: &str) -> Vec<Value> {
+    let read = desk.api.get(&format!("/api/conversations/{id}")).await;
+    assert_eq!(read.status, 200, "{}", read.body);
+    read.data()["turns"].as_array().expect("turns").clone()
+}
+
+#[tokio::test]
+async fn an_async_call_is_pending_and_its_result_comes_as_a_turn_of_its_own() {
+    let permits = Arc::new(Semaphore::new(0));
+    let desk = Desk::with(ModelServer::start(reporter).await, slow(permits.clone()).await).await;
+    desk.tool("report", json!({"async": true})).await;
+    for dialect in DIALECTS {
+        let agent = desk.agent(dialect, &["report"], json!({})).await;
+        let reply = desk.ask(&agent, "A report, please.").await;
+        assert_eq!(said(&reply), "It is on its way.", "{dialect:?}");
+        let result = &reply.data()["toolCalls"][0]["result"];
+        assert_eq!(result["status"], "pending");
+        let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
+        let pending = desk.api.get(&format!("/api/conversations/{id}")).await.data()["pending"].clone();
+        assert_eq!((&pending[0]["taskId"], &pending[0]["reason"]), (&result["taskId"], &json!("async")));
+        let context = desk.api.get(&format!("/api/conversations/{id}/tool-context")).await;
+        assert_eq!(context.data()["toolResults"][0]["status"], "pending");
+        permits.add_permits(1);
+        eventually("the agent takes a turn by itself", async || {
+            turns(&desk, &id).await.len() == 2 && turns(&desk, &id).await[1]["finishReason"] == "stop"
+        })
+        .await;
+        let second = turns(&desk, &id).await[1].clone();
+        assert_eq!(second["message"]["content"], "The report: 4");
+        assert_eq!(
+            (&second["input"][0]["role"], &second["input"][0]["callId"]),
+            (&json!("task"), &result["callId"])
+        );
+        let context = desk.api.get(&format!("/api/conversations/{id}/tool-context")).await;
+        let result = &context.data()["toolResults"][0];
+        assert_eq!((&result["status"], &result["data"]["temperature"]), (&json!("done"), &json!(4)));
+        assert_eq!(context.data()["toolDefinitions"][0]["async"], true);
+    }
+    let asked = desk.model.seen();
+    assert!(asked[0].tools[0].description.contains("pending"), "{}", asked[0].tools[0].description);
+    let system = asked[1].system.clone().expect("instructions");
+    assert!(system.contains("report (callId "), "{system}");
+    let last = asked[2].messages.last().expect("a message");
+    assert_eq!(last.results.len(), 1);
+    let call = asked[2].messages.iter().rev().find_map(|message| message.calls.first()).expect("a call");
+    assert_eq!(call.name, "task_result");
+    assert!(
+        !asked[2].system.as_deref().unwrap_or_default().contains("callId"),
+        "nothing is pending any more"
+    );
+    desk.check();
+}
+
+#[tokio::test]
+async fn an_agent_may_wait_for_its_user_instead() {
+    let permits = Arc::new(Semaphore::new(0));
+    let desk = Desk::with(ModelServer::start(reporter).await, slow(permits.clone()).await).await;
+    desk.tool("report", json!({"async": true})).await;
+    let agent = desk.agent(Dialect::Openai, &["report"], json!({"resume": "manual"})).await;
+    let reply = desk.ask(&agent, "A report, please.").await;
+    let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
+    let task = reply.data()["toolCalls"][0]["result"]["taskId"].as_str().expect("an id").to_owned();
+    permits.add_permits(1);
+    crate::tasks::standing(&desk.api, &task, "succeeded").await;
+    eventually("it has been heard of", async || {
+        desk.api.get(&format!("/api/conversations/{id}")).await.data()["pending"] == json!([])
+    })
+    .await;
+    assert_eq!(turns(&desk, &id).await.len(), 1);
+    let body = json!({"conversationId": id, "messages": [user("And?")]});
+    let reply = desk.api.post("/api/chat", &body).await;
+    assert_eq!(said(&reply), "The report: 4");
+    let input = turns(&desk, &id).await[1]["input"].clone();
+    assert_eq!((&input[0]["role"], &input[1]["role"]), (&json!("task"), &json!("user")));
+    desk.check();
+}
+
+#[tokio::test]
+async fn a_call_that_a_person_approves_is_waited_for() {
+    let desk = Desk::new(async |asked: AskedModel| match asked.results().first() {
+        None => ModelReply::calls([("send", json!({"city": "Rome"})), ("weather", json!({"city": "Oslo"}))]),
+        Some(result) => ModelReply::says(format!("{} and {}", result.content, asked.results().len())),
+    })
+    .await;
+    desk.tool("send", json!({"policy": "ask"})).await;
+    for (dialect, decision) in
+        [(Dialect::Openai, "approve"), (Dialect::Anthropic, "deny"), (Dialect::Gemini, "approve")]
+    {
+        let agent = desk.agent(dialect, &["send", "weather"], json!({})).await;
+        let body = json!({"agentId": agent, "messages": [user("Send it.")], "stream": true});
+        let mut stream = desk.api.post_for_events("/api/chat", &body).await;
+        let events = stream.until("tool.pending").await;
+        let pending = events.last().expect("it waits").data.clone();
+        assert_eq!(pending["reason"], "approval", "{pending}");
+        let id = events[0].data["conversationId"].as_str().expect("an id").to_owned();
+        eventually("it waits", async || {
+            desk.api.get(&format!("/api/conversations/{id}")).await.data()["status"] == "waiting"
+        })
+        .await;
+        let task = pending["taskId"].as_str().expect("an id");
+        let asked = desk.api.get(&format!("/api/approvals/{task}")).await;
+        assert_eq!(asked.data()["arguments"], json!({"city": "Rome"}), "{}", asked.body);
+        let before = desk.weather.seen().iter().filter(|seen| seen.target.starts_with("/send")).count();
+        let decided = desk
+            .api
+            .post(&format!("/api/approvals/{task}"), &json!({"decision": decision, "note": "so"}))
+            .await;
+        assert_eq!(decided.status, 200, "{}", decided.body);
+        let events = stream.until("done").await;
+        let said = events.iter().find(|event| event.name == "message.done").expect("an answer").data["message"]["content"].clone();
+        let sent = desk.weather.seen().iter().filter(|seen| seen.target.starts_with("/send")).count();
+        let said = said.as_str().expect("words");
+        match decision {
+            "approve" => assert!(
+                said.contains("\"temperature\":4") && said.ends_with("and 2") && sent == before + 1,
+                "{said}"
+            ),
+            _ => assert!(said.contains("Denied") && said.ends_with("and 2") && sent == before, "{said}"),
+        }
+    }
+    desk.check();
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_for_a_person_is_stopped_and_its_task_ends() {
+    let desk = Desk::new(async |asked: AskedModel| match asked.user_text() {
+        "Send it." => ModelReply::calls([("send", json!({"city": "Rome"}))]),
+        _ => ModelReply::says("Fine."),
+    })
+    .await;
+    desk.tool("send", json!({"policy": "ask"})).await;
+    let agent = desk.agent(Dialect::Gemini, &["send"], json!({})).await;
+    let body = json!({"agentId": agent, "messages": [user("Send it.")], "detach": true});
+    let id =
+        desk.api.post("/api/chat", &body).await.data()["conversationId"].as_str().expect("an id").to_owned();
+    eventually("it waits", async || {
+        desk.api.get(&format!("/api/conversations/{id}")).await.data()["status"] == "waiting"
+    })
+    .await;
+    let task =
+        turns(&desk, &id).await[0]["steps"][0]["calls"][0]["taskId"].as_str().expect("an id").to_owned();
+    let stopped = desk.api.post(&format!("/api/conversations/{id}/cancel"), &json!({})).await;
+    assert_eq!(stopped.status, 200);
+    eventually("the turn is over", async || turns(&desk, &id).await[0]["finishReason"] == "cancelled").await;
+    crate::tasks::standing(&desk.api, &task, "cancelled").await;
+    let body = json!({"conversationId": id, "messages": [user("Leave it.")]});
+    assert_eq!(said(&desk.api.post("/api/chat", &body).await), "Fine.");
+    assert!(desk.weather.seen().is_empty());
+    desk.check();
+}
+
+#[tokio::test]
+async fn an_api_that_answers_later_is_waited_for() {
+    let upstream = Upstream::start(|seen| match seen.target.as_str() {
+        "/job" => haft_testkit::json_reply(202, &json!({"id": "j1"})),
+        _ => haft_testkit::json_reply(200, &json!({"state": "done", "result": {"temperature": 9}})),
+    });
+    let model = ModelServer::start(async |asked: AskedModel| match asked.results().first() {
+        None => ModelReply::calls([("job", json!({}))]),
+        Some(result) => ModelReply::says(result.content.clone()),
+    });
+    let desk = Desk::with(model.await, upstream.await).await;
+    let base = format!("http://{}", desk.weather.address);
+    let tool = json!({
+        "name": "job", "description": "d", "method": "POST", "url": format!("{base}/job"),
+        "poll": {"url": format!("{base}/job/{{{{response.id}}}}"), "status": "state", "done": ["done"], "result": "result", "interval": 100},
+    });
+    let made = desk.api.post("/api/tools", &tool).await;
+    if made.status != 201 {
+        panic!("{}", made.body);
+    }
+    let agent = desk.agent(Dialect::Openai, &["job"], json!({})).await;
+    let waiting = tokio::time::timeout(Duration::from_secs(20), desk.ask(&agent, "Do it."));
+    let reply = waiting.await.expect("in time");
+    assert!(said(&reply).contains('9'), "{}", reply.body);
+    desk.check();
+}
