@@ -30,12 +30,12 @@ pub(crate) enum Squeeze {
 pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Squeeze) -> bool {
     let window = window.unwrap_or(USUAL_WINDOW);
     let room = window.saturating_sub(request.max_tokens.unwrap_or(ANSWER).min(window / 2));
-    // Counting is guessing, so some room stays free.
-    let room = match squeeze {
-        Squeeze::Gently => room / 10 * 9,
-        Squeeze::Hard => room / 2,
-    } as usize;
     let mut size = size_of(request);
+    let room = match squeeze {
+        // Counting is guessing, so some room stays free.
+        Squeeze::Gently => (room / 10 * 9) as usize,
+        Squeeze::Hard => size / 2,
+    };
     if size <= room {
         return false;
     }

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 use haft_core::agent::Agent;
 use haft_llm::{
-    Call, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolDefinition, ToolResult, Turn as ModelTurn,
+    Call, Image, ImageSource, ModelRequest, Part, TOLD, ToolChoice, ToolDefinition, ToolResult,
+    Turn as ModelTurn,
 };
 use serde_json::{Value, json};
 
@@ -136,7 +137,7 @@ fn ended(letter: &Letter) -> Option<&TaskEnded> {
 
 /// Results that came by themselves, as calls and results of their own: a call has one result, and that was `pending`.
 fn arrived(turn: u32, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
-    let id = |place: usize| format!("haft_task_{turn}_{place}");
+    let id = |place: usize| format!("{TOLD}{turn}_{place}");
     let calls = ended.iter().enumerate().map(|(place, ended)| Call {
         id: id(place),
         name: TASK_RESULT.to_owned(),

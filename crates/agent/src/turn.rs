@@ -57,6 +57,9 @@ haft_core::templates! {
 /// What a provider says to a conversation that is too long for its model.
 const TOO_LONG: &str = "llm.contextTooLong";
 
+/// So often a conversation is made shorter for a model that says so.
+const MOST_SQUEEZES: usize = 3;
+
 /// The tool that ends a turn.
 const STOP: &str = "stop_response";
 
@@ -325,8 +328,12 @@ impl Chat {
         let key = key::answer(at.turn, step);
         let asked = cx.step(&key, Effect::Read, || async {
             let mut asked = ask(&at.chosen, &question, &telling).await;
-            if asked.as_ref().is_err_and(|error| error.message().id() == TOO_LONG) {
-                is_shortened |= fit(&mut question, at.chosen.window, Squeeze::Hard);
+            for _ in 0..MOST_SQUEEZES {
+                let is_too_long = asked.as_ref().is_err_and(|error| error.message().id() == TOO_LONG);
+                if !is_too_long || !fit(&mut question, at.chosen.window, Squeeze::Hard) {
+                    break;
+                }
+                is_shortened = true;
                 asked = ask(&at.chosen, &question, &telling).await;
             }
             let mut answer = asked.map_err(|error| {

@@ -27,7 +27,8 @@ pub use delta::{Delta, DeltaStream, EndReason, Usage};
 pub use dialect::Dialect;
 pub use model::{Asked, LeftOut, Model};
 pub use request::{
-    Call, Image, ImageSource, ModelRequest, Part, Reasoning, ToolChoice, ToolDefinition, ToolResult, Turn,
+    Call, Image, ImageSource, ModelRequest, Part, Reasoning, TOLD, ToolChoice, ToolDefinition, ToolResult,
+    Turn,
 };
 pub use scripted::Scripted;
 pub use wire::{Reach, Wire};

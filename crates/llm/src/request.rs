@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// How the ids of calls begin that no model made: results that came by themselves are told as such.
+pub const TOLD: &str = "haft_told_";
+
 /// One question to a model: the whole conversation so far, and what the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,9 +45,15 @@ impl ModelRequest {
         }
     }
 
-    /// How often the model has answered before.
+    /// How often the model has answered before. What was put into its mouth does not count.
     pub fn answers_before(&self) -> usize {
-        self.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { .. })).count()
+        let is_own = |turn: &&Turn| match turn {
+            Turn::Assistant { calls, .. } => {
+                calls.is_empty() || !calls.iter().all(|call| call.id.starts_with(TOLD))
+            }
+            Turn::User { .. } | Turn::ToolResults { .. } => false,
+        };
+        self.turns.iter().filter(is_own).count()
     }
 }
 

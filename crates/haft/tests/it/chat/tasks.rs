@@ -11,11 +11,10 @@ use super::{DIALECTS, Desk, said, user, weather};
 
 /// A model that starts a report, and says what came of it once that is known.
 async fn reporter(asked: AskedModel) -> ModelReply {
-    let Some(result) = asked.results().first() else {
-        return match asked.user_text() {
-            "Thanks." => ModelReply::says("You are welcome."),
-            _ => ModelReply::calls([("report", json!({"city": "Rome"}))]),
-        };
+    // A user may have spoken since.
+    let told = asked.messages.iter().rev().find_map(|message| message.results.first());
+    let Some(result) = told else {
+        return ModelReply::calls([("report", json!({"city": "Rome"}))]);
     };
     let content: Value = serde_json::from_str(&result.content).unwrap_or_default();
     match content["status"].as_str() {
@@ -199,7 +198,7 @@ async fn an_api_that_answers_later_is_waited_for() {
     let base = format!("http://{}", desk.weather.address);
     let tool = json!({
         "name": "job", "description": "d", "method": "POST", "url": format!("{base}/job"),
-        "poll": {"url": format!("{base}/job/{{{{response.id}}}}"), "status": "state", "done": ["done"], "result": "result", "interval": 100},
+        "config": {"poll": {"url": "/job/{{id}}", "status": "state", "done": ["done"], "result": "result", "interval": 0.1}},
     });
     let made = desk.api.post("/api/tools", &tool).await;
     if made.status != 201 {
