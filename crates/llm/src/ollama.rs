@@ -29,7 +29,7 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
     }
     let options = [
         ("temperature", request.temperature.map(Value::from)),
-        ("num_predict", request.max_tokens.map(Value::from)),
+        ("num_predict", request.longest_answer().map(Value::from)),
         ("num_ctx", request.context_tokens.map(Value::from)),
     ];
     let options: Map<String, Value> =

@@ -45,6 +45,11 @@ impl ModelRequest {
         }
     }
 
+    /// How many tokens an answer may have, where that is said. None at all is refused, and nobody means it.
+    pub(crate) fn longest_answer(&self) -> Option<u32> {
+        self.max_tokens.filter(|most| *most > 0)
+    }
+
     /// How often the model has answered before. What was put into its mouth does not count.
     pub fn answers_before(&self) -> usize {
         let is_own = |turn: &&Turn| match turn {

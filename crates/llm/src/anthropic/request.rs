@@ -9,18 +9,21 @@ use crate::schema::{Form, Offer};
 /// It must be said how long an answer may be; every model of these years can do this much.
 const USUAL_LENGTH: u32 = 8_192;
 
+/// No answer may be chosen more freely; others go further.
+const WARMEST: f64 = 1.0;
+
 pub(crate) fn body(request: &ModelRequest) -> Body {
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     set("model", request.model.as_str().into());
-    set("max_tokens", request.max_tokens.unwrap_or(USUAL_LENGTH).into());
+    set("max_tokens", request.longest_answer().unwrap_or(USUAL_LENGTH).into());
     if let Some(system) = request.system.as_ref().filter(|system| !system.trim().is_empty()) {
         set("system", system.as_str().into());
     }
     set("messages", messages(&request.turns));
     set("stream", true.into());
     if let Some(temperature) = request.temperature {
-        set("temperature", temperature.into());
+        set("temperature", temperature.min(WARMEST).into());
     }
     let Offer { tools, left_out } = Offer::of(&request.tools, Form::Anthropic);
     if !tools.is_empty() {

@@ -38,7 +38,7 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
     if let Some(temperature) = request.temperature {
         generation.insert("temperature".to_owned(), temperature.into());
     }
-    if let Some(most) = request.max_tokens {
+    if let Some(most) = request.longest_answer() {
         generation.insert("maxOutputTokens".to_owned(), most.into());
     }
     if !generation.is_empty() {

@@ -24,7 +24,7 @@ pub(crate) fn body(base: &Url, request: &ModelRequest) -> Body {
     if let Some(temperature) = request.temperature {
         set("temperature", temperature.into());
     }
-    if let Some(most) = request.max_tokens {
+    if let Some(most) = request.longest_answer() {
         set(if is_own { "max_completion_tokens" } else { "max_tokens" }, most.into());
     }
     let Offer { tools, left_out } = Offer::of(&request.tools, Form::OpenAi);

@@ -5,6 +5,7 @@ mod failures;
 mod golden;
 mod scripted;
 mod streams;
+mod strictness;
 mod support;
 
 #[test]

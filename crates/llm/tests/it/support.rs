@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use haft_core::CallError;
 use haft_egress::{Egress, Limits};
 use haft_llm::{Asked, Dialect, Gathered, Model, ModelAnswer, ModelRequest, Reach, Wire};
-use haft_testkit::Upstream;
+use haft_testkit::{ModelServer, Upstream};
 use tokio::time::Instant;
 
 pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
@@ -20,10 +20,25 @@ pub(crate) fn limits() -> Limits {
 
 /// A provider of the operator's, with a key.
 pub(crate) fn wire(dialect: Dialect, server: &Upstream) -> Wire {
+    at(dialect, &server.url(""))
+}
+
+/// The same at a server that knows the rules of the dialect.
+pub(crate) fn wire_at(dialect: haft_testkit::Dialect, server: &ModelServer) -> Wire {
+    let spoken = match dialect {
+        haft_testkit::Dialect::Openai => Dialect::OpenAi,
+        haft_testkit::Dialect::Anthropic => Dialect::Anthropic,
+        haft_testkit::Dialect::Gemini => Dialect::Gemini,
+        haft_testkit::Dialect::Ollama => Dialect::Ollama,
+    };
+    at(spoken, &server.base(dialect))
+}
+
+fn at(dialect: Dialect, base: &str) -> Wire {
     Wire {
         name: "the provider".to_owned(),
         dialect,
-        base: server.url("").parse().expect("a URL"),
+        base: base.parse().expect("a URL"),
         key: Some(KEY.into()),
         reach: Reach::Operator,
         egress: Egress::default(),
