@@ -19,6 +19,7 @@ mod reading;
 mod request;
 mod schema;
 mod scripted;
+mod sides;
 mod sse;
 mod wire;
 

@@ -6,6 +6,7 @@ use crate::answer::is_made_up;
 use crate::dialect::Body;
 use crate::request::{Call, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolResult, Turn};
 use crate::schema::{Form, Offer};
+use crate::sides::{self, Side, Sides};
 
 /// What stands for the signature of a call that the model did not make itself: of another model, or ours.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -61,22 +62,27 @@ fn choice(choice: &ToolChoice, offered: &[&str]) -> Value {
 fn contents(request: &ModelRequest) -> Value {
     let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
     let is_signed = !UNSIGNED.iter().any(|unsigned| model.starts_with(unsigned));
-    let contents = request.turns.iter().map(|turn| match turn {
-        Turn::User { parts } => ("user", parts.iter().map(part).collect()),
-        Turn::Assistant { text, calls, .. } => ("model", assistant(text, calls, is_signed)),
-        Turn::ToolResults { results } => ("user", results.iter().map(result).collect::<Vec<_>>()),
-    });
-    let spoken = contents.filter(|(_, parts)| !parts.is_empty());
-    spoken.map(|(role, parts)| json!({"role": role, "parts": parts})).collect()
+    let mut sides = Sides::default();
+    for turn in &request.turns {
+        match turn {
+            Turn::User { parts } => sides.say(Side::User, parts.iter().filter_map(part).collect()),
+            Turn::Assistant { text, calls, .. } => {
+                sides.say(Side::Model, assistant(text, calls, is_signed));
+            }
+            Turn::ToolResults { results } => sides.say(Side::User, results.iter().map(result).collect()),
+        }
+    }
+    sides::written(sides.finish(|words| json!({"text": words})), "model", "parts")
 }
 
-fn part(part: &Part) -> Value {
+/// A text without anything in it is refused.
+fn part(part: &Part) -> Option<Value> {
     match part {
-        Part::Text { text } => json!({"text": text}),
-        Part::Image(Image { media_type, source }) => match source {
+        Part::Text { text } => (!text.is_empty()).then(|| json!({"text": text})),
+        Part::Image(Image { media_type, source }) => Some(match source {
             ImageSource::Data(data) => json!({"inlineData": {"mimeType": media_type, "data": data}}),
             ImageSource::Url(url) => json!({"fileData": {"mimeType": media_type, "fileUri": url}}),
-        },
+        }),
     }
 }
 
