@@ -12,6 +12,7 @@ mod failure;
 mod fenced;
 mod framing;
 mod gemini;
+mod ids;
 mod model;
 mod ollama;
 mod openai;

@@ -1,13 +1,22 @@
 //! A request in the form of Anthropic's messages.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::dialect::Body;
+use crate::ids::{Ids, Rule};
 use crate::request::{Call, Image, ImageSource, ModelRequest, Part, Reasoning, ToolChoice, ToolResult, Turn};
 use crate::schema::{Form, Offer};
+use crate::sides::{self, Side, Sides};
 
 /// It must be said how long an answer may be; every model of these years can do this much.
 const USUAL_LENGTH: u32 = 8_192;
+
+/// The letters that an id of a call, or a name of a tool, may have.
+const ID: Rule = Rule { fits, longest: usize::MAX };
+
+const LONGEST_NAME: usize = 64;
 
 /// No answer may be chosen more freely; others go further.
 const WARMEST: f64 = 1.0;
@@ -26,6 +35,7 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
         set("temperature", temperature.min(WARMEST).into());
     }
     let Offer { tools, left_out } = Offer::of(&request.tools, Form::Anthropic);
+    let named = if tools.is_empty() { named(&request.turns) } else { BTreeSet::new() };
     if !tools.is_empty() {
         let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
         set("tool_choice", choice(request, &names));
@@ -33,8 +43,22 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
             |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}),
         );
         set("tools", written.collect());
+    } else if !named.is_empty() {
+        set("tool_choice", json!({"type": "none"}));
+        let written = named.into_iter().map(|name| json!({"name": name, "input_schema": {"type": "object"}}));
+        set("tools", written.collect());
     }
     Body { json: Value::Object(fields), left_out }
+}
+
+/// The tools that were called. A conversation with calls in it is refused when no tool is offered, though
+/// nothing may be called any more.
+fn named(turns: &[Turn]) -> BTreeSet<String> {
+    let calls = turns.iter().flat_map(|turn| match turn {
+        Turn::Assistant { calls, .. } => calls.as_slice(),
+        Turn::User { .. } | Turn::ToolResults { .. } => &[],
+    });
+    calls.map(|call| name(&call.name)).collect()
 }
 
 fn choice(request: &ModelRequest, offered: &[&str]) -> Value {
@@ -50,27 +74,38 @@ fn choice(request: &ModelRequest, offered: &[&str]) -> Value {
     choice
 }
 
-/// Results are the user's words here, and neighbours of one role are one message.
+/// Results are the user's words here.
 fn messages(turns: &[Turn]) -> Value {
-    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+    let mut sides = Sides::default();
+    let mut ids = Ids::new(ID);
     for turn in turns {
-        let (role, blocks) = match turn {
-            Turn::User { parts } => ("user", parts.iter().filter_map(part).collect()),
+        match turn {
+            Turn::User { parts } => sides.say(Side::User, parts.iter().filter_map(part).collect()),
             Turn::Assistant { text, reasoning, calls } => {
-                ("assistant", assistant(text, reasoning.as_ref(), calls))
+                ids.next_answer();
+                sides.say(Side::Model, assistant(text, reasoning.as_ref(), calls, &mut ids));
             }
-            Turn::ToolResults { results } => ("user", results.iter().map(result).collect::<Vec<_>>()),
-        };
-        // A message without anything in it is refused.
-        if blocks.is_empty() {
-            continue;
-        }
-        match messages.last_mut() {
-            Some((last, before)) if *last == role => before.extend(blocks),
-            Some(_) | None => messages.push((role, blocks)),
+            Turn::ToolResults { results } => {
+                let results = results.iter().map(|result| written_result(result, &mut ids));
+                sides.say(Side::User, results.collect());
+            }
         }
     }
-    messages.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+    let mut messages = sides.finish(|words| json!({"type": "text", "text": words}));
+    if let Some((Side::Model, blocks)) = messages.last_mut() {
+        trim_end(blocks);
+    }
+    sides::written(messages, "assistant", "content")
+}
+
+/// Words that the model is to go on with may not end with space.
+fn trim_end(blocks: &mut [Value]) {
+    let last = blocks.last_mut().and_then(|block| block.get_mut("text"));
+    if let Some(text) = last
+        && let Some(words) = text.as_str()
+    {
+        *text = words.trim_end().into();
+    }
 }
 
 /// A text of nothing but space is refused.
@@ -91,29 +126,40 @@ fn part(part: &Part) -> Option<Value> {
     }
 }
 
-fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[Call]) -> Vec<Value> {
+fn assistant<'a>(
+    text: &str,
+    reasoning: Option<&Reasoning>,
+    calls: &'a [Call],
+    ids: &mut Ids<'a>,
+) -> Vec<Value> {
     // Thoughts of somebody else have no signature.
     let thought = reasoning.and_then(|reasoning| {
         let signature = reasoning.signature.as_ref()?;
         Some(json!({"type": "thinking", "thinking": reasoning.text, "signature": signature}))
     });
     let calls = calls.iter().map(|call| {
-        json!({"type": "tool_use", "id": id(&call.id), "name": call.name, "input": call.arguments_object()})
+        let (id, name) = (ids.call(&call.id), name(&call.name));
+        json!({"type": "tool_use", "id": id, "name": name, "input": call.arguments_object()})
     });
     thought.into_iter().chain(text_block(text)).chain(calls).collect()
 }
 
-fn result(result: &ToolResult) -> Value {
-    let mut block =
-        json!({"type": "tool_result", "tool_use_id": id(&result.call_id), "content": result.content});
+fn written_result(result: &ToolResult, ids: &mut Ids<'_>) -> Value {
+    let id = ids.result(&result.call_id);
+    let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": result.content});
     if result.is_error {
         block["is_error"] = true.into();
     }
     block
 }
 
-/// An id of another provider may have characters that are refused here.
-fn id(id: &str) -> String {
-    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
-    id.chars().map(|character| if fits(character) { character } else { '_' }).collect()
+fn fits(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
+}
+
+/// The name of a called tool. A model may have called one that there never was, by a name that is refused.
+fn name(name: &str) -> String {
+    let fitting = name.chars().take(LONGEST_NAME).map(|each| if fits(each) { each } else { '_' });
+    let name: String = fitting.collect();
+    if name.is_empty() { "_".to_owned() } else { name }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::dialect::Body;
+use crate::ids::{Ids, Rule};
 use crate::request::{Call, Image, ImageSource, ModelRequest, Part, Reasoning, ToolChoice, Turn};
 use crate::schema::{Form, Offer};
 
@@ -12,6 +13,9 @@ const OWN_HOST: &str = "api.openai.com";
 
 /// OpenAI takes no longer description of a tool, in characters.
 const LONGEST_DESCRIPTION: usize = 1_024;
+
+/// OpenAI takes no longer id of a call. Of its characters it asks nothing.
+const ID: Rule = Rule { fits: |_| true, longest: 40 };
 
 pub(crate) fn body(base: &Url, request: &ModelRequest) -> Body {
     let is_own = base.host_str() == Some(OWN_HOST);
@@ -65,23 +69,26 @@ fn messages(request: &ModelRequest, is_own: bool) -> Value {
     // Thoughts are given back while the calls that they led to are under way, and not later.
     let last_user =
         request.turns.iter().rposition(|turn| matches!(turn, Turn::User { .. })).unwrap_or_default();
+    let mut ids = Ids::new(ID);
     for (number, turn) in request.turns.iter().enumerate() {
         match turn {
             Turn::User { parts } => messages.push(json!({"role": "user", "content": content(parts)})),
             Turn::Assistant { text, reasoning, calls } => {
                 let reasoning =
                     reasoning.as_ref().filter(|_| number > last_user && !is_own && !calls.is_empty());
-                messages.push(assistant(text, reasoning, calls));
+                ids.next_answer();
+                messages.push(assistant(text, reasoning, calls, &mut ids));
             }
-            Turn::ToolResults { results } => messages.extend(results.iter().map(
-                |result| json!({"role": "tool", "tool_call_id": result.call_id, "content": result.content}),
-            )),
+            Turn::ToolResults { results } => messages.extend(results.iter().map(|result| {
+                let id = ids.result(&result.call_id);
+                json!({"role": "tool", "tool_call_id": id, "content": result.content})
+            })),
         }
     }
     Value::Array(messages)
 }
 
-fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[Call]) -> Value {
+fn assistant<'a>(text: &str, reasoning: Option<&Reasoning>, calls: &'a [Call], ids: &mut Ids<'a>) -> Value {
     let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { text.into() };
     let mut message = json!({"role": "assistant", "content": content});
     if let Some(reasoning) = reasoning {
@@ -90,7 +97,8 @@ fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[Call]) -> Value
     if !calls.is_empty() {
         let written = calls.iter().map(|call| {
             let arguments = Value::Object(call.arguments_object()).to_string();
-            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+            let function = json!({"name": call.name, "arguments": arguments});
+            json!({"id": ids.call(&call.id), "type": "function", "function": function})
         });
         message["tool_calls"] = written.collect();
     }

@@ -1,7 +1,8 @@
 //! What providers are strict about: a server that refuses all that they would is asked.
 
-use haft_llm::{ModelAnswer, ModelRequest};
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer};
+use haft_llm::{Call, ModelAnswer, ModelRequest, Part, ToolChoice, ToolResult, Turn};
+use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Role};
+use serde_json::json;
 
 use crate::support::{ask, conversation, wire_at};
 
@@ -12,6 +13,105 @@ async fn taken(dialect: Dialect, request: &ModelRequest) -> AskedModel {
     assert_eq!(server.refused(), Vec::<String>::new(), "{dialect:?}");
     answer.expect("an answer");
     server.seen().pop().expect("a question")
+}
+
+fn said(text: &str) -> Turn {
+    Turn::Assistant { text: text.to_owned(), reasoning: None, calls: Vec::new() }
+}
+
+/// An answer with calls of these ids, and their results.
+fn called(ids: &[&str]) -> [Turn; 2] {
+    let calls = ids.iter().map(|id| Call {
+        id: (*id).to_owned(),
+        name: "get_weather".to_owned(),
+        arguments: "{}".to_owned(),
+        signature: None,
+    });
+    let results = ids.iter().map(|id| ToolResult {
+        call_id: (*id).to_owned(),
+        name: "get_weather".to_owned(),
+        content: format!("of {id}"),
+        is_error: false,
+    });
+    [
+        Turn::Assistant { text: String::new(), reasoning: None, calls: calls.collect() },
+        Turn::ToolResults { results: results.collect() },
+    ]
+}
+
+#[tokio::test]
+async fn a_user_may_speak_twice_and_say_nothing() {
+    let turns = vec![
+        Turn::user("One."),
+        said(""),
+        Turn::user("Two."),
+        Turn::User { parts: Vec::new() },
+        said("Yes?"),
+        Turn::user(""),
+        Turn::user("Three."),
+    ];
+    for dialect in [Dialect::Gemini, Dialect::Anthropic] {
+        let seen = taken(dialect, &ModelRequest::new("m", turns.clone())).await;
+        let texts: Vec<&str> = seen.messages.iter().map(|message| message.text.as_str()).collect();
+        assert_eq!(texts, ["One.\nTwo.", "Yes?", "Three."], "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn results_and_words_behind_them_are_one_message() {
+    let turns = [vec![Turn::user("Go.")], called(&["a"]).to_vec(), vec![Turn::user("And?")]].concat();
+    for dialect in [Dialect::Gemini, Dialect::Anthropic] {
+        let seen = taken(dialect, &ModelRequest { turns: turns.clone(), ..conversation() }).await;
+        let roles: Vec<Role> = seen.messages.iter().map(|message| message.role).collect();
+        assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::User], "{dialect:?}");
+        let list = if dialect == Dialect::Gemini { "contents" } else { "messages" };
+        assert_eq!(seen.body[list].as_array().map(Vec::len), Some(3), "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_never_empty_and_the_user_begins_it() {
+    for dialect in [Dialect::Gemini, Dialect::Anthropic] {
+        for turns in [vec![Turn::user("")], vec![], vec![Turn::user(""), said("Yes?"), Turn::user("Well.")]] {
+            let seen = taken(dialect, &ModelRequest::new("m", turns)).await;
+            assert_eq!((seen.messages[0].role, seen.messages[0].text.as_str()), (Role::User, "(nothing)"));
+        }
+    }
+    let blank = taken(Dialect::Anthropic, &ModelRequest::new("m", vec![Turn::user(" \n")])).await;
+    assert_eq!(blank.user_text(), "(nothing)");
+}
+
+#[tokio::test]
+async fn words_to_go_on_with_end_without_space() {
+    let turns = vec![Turn::user("Say it."), said(" It is \n")];
+    let seen = taken(Dialect::Anthropic, &ModelRequest::new("m", turns)).await;
+    assert_eq!(seen.messages[1].text, " It is");
+}
+
+#[tokio::test]
+async fn no_two_calls_have_one_id() {
+    let long = |end: &str| format!("{}{end}", "x".repeat(60));
+    let (one, other) = (long("1"), long("2"));
+    let turns = [
+        vec![Turn::user("Go.")],
+        called(&["a.b:c", "a.b.c", "again", &one]).to_vec(),
+        called(&["again", "again", &other]).to_vec(),
+    ];
+    for dialect in [Dialect::Anthropic, Dialect::Openai] {
+        let seen = taken(dialect, &ModelRequest { turns: turns.concat(), ..conversation() }).await;
+        for (at, count) in [(1, 4), (3, 3)] {
+            let calls: Vec<&str> = seen.messages[at].calls.iter().map(|call| call.id.as_str()).collect();
+            let results = &seen.messages[at + 1].results;
+            let answered: Vec<&str> = results.iter().map(|result| result.call_id.as_str()).collect();
+            assert_eq!((calls.len(), &calls), (count, &answered), "{dialect:?}");
+        }
+        assert_eq!(seen.messages[2].results[1].content, "of a.b.c", "{dialect:?}");
+        let mut ids: Vec<&String> =
+            seen.messages.iter().flat_map(|message| message.calls.iter().map(|call| &call.id)).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 7, "{dialect:?}: {ids:?}");
+    }
 }
 
 #[tokio::test]
@@ -30,4 +130,22 @@ async fn an_answer_of_no_tokens_is_asked_of_nobody() {
         let usual = (dialect == Dialect::Anthropic).then_some(8_192);
         assert_eq!(taken(dialect, &request).await.max_tokens, usual, "{dialect:?}");
     }
+}
+
+#[tokio::test]
+async fn calls_without_tools_are_understood_and_not_repeated() {
+    let mut turns = [vec![Turn::user("Go.")], called(&["a", "b"]).to_vec()].concat();
+    if let Some(Turn::Assistant { calls, .. }) = turns.get_mut(1) {
+        calls[1].name = "no.such tool".to_owned();
+    }
+    for choice in [ToolChoice::Auto, ToolChoice::Required] {
+        let request = ModelRequest { tool_choice: choice, ..ModelRequest::new("m", turns.clone()) };
+        let seen = taken(Dialect::Anthropic, &request).await;
+        assert_eq!(seen.tool_names(), ["get_weather", "no_such_tool"]);
+        assert_eq!(seen.messages[1].calls[1].name, "no_such_tool");
+        assert_eq!(seen.body["tool_choice"], json!({"type": "none"}));
+    }
+    let plain =
+        ModelRequest::new("m", vec![Turn::User { parts: vec![Part::Text { text: "Hi.".to_owned() }] }]);
+    assert_eq!(taken(Dialect::Anthropic, &plain).await.body.get("tools"), None);
 }
