@@ -1,5 +1,7 @@
 //! What a conversation is begun with: the agent, what the user said first, and how the model is asked.
 
+use std::borrow::Cow;
+
 use haft_core::{AgentId, CallError, ErrorKind, Source};
 use haft_llm::ToolDefinition;
 use haft_runs::{Halt, Run};
@@ -7,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::models::Wanted;
-use crate::said::Said;
+use crate::said::{Letter, Message, Role, Said};
+use crate::transcript::Transcript;
 
 /// A conversation as its run keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +46,22 @@ pub struct Asking {
 }
 
 impl ChatRun {
+    /// The conversation on the terms of its open turn.
+    pub(crate) fn in_turn(&self, transcript: &Transcript) -> Cow<'_, Self> {
+        let letters = transcript.open().into_iter().flat_map(|turn| turn.input.iter().rev());
+        let Some(terms) = letters.filter_map(Letter::asked).find_map(|asked| asked.terms.as_deref()) else {
+            return Cow::Borrowed(self);
+        };
+        let mut chat = self.clone();
+        chat.asking = terms.asking.clone();
+        chat.client_tools.clone_from(&terms.client_tools);
+        if let Some(system) = &terms.system {
+            chat.first.messages.retain(|message| message.role != Role::System);
+            chat.first.messages.extend(system.iter().map(|words| Message::text(Role::System, words)));
+        }
+        Cow::Owned(chat)
+    }
+
     pub fn of(run: &Run) -> Result<Self, Halt> {
         Self::deserialize(&run.input).map_err(unreadable)
     }

@@ -4,7 +4,7 @@ use haft_core::CallId;
 use haft_llm::Usage;
 use serde_json::{Value, json};
 
-use crate::said::Letter;
+use crate::said::{Asked, Letter, Message, Returned, Said};
 use crate::transcript::{CallState, Finish, StepCall, Task, Turn};
 
 /// One thing that happened.
@@ -187,16 +187,9 @@ pub(crate) fn steps_of(turn: &Turn) -> u32 {
 /// What was sent, as doors show it.
 pub fn shown(letter: &Letter) -> Vec<Value> {
     match letter {
-        Letter::Said(said) => {
-            let message = |message: &crate::said::Message| {
-                let (role, content) = (message.role, message.shown());
-                json!({"role": role, "content": content, "messageId": said.id, "at": said.asked.at})
-            };
-            said.messages.iter().map(message).collect()
-        }
-        Letter::Returned(returned) => {
-            let message = |message: &crate::said::Message| json!({"role": message.role, "content": message.shown(), "messageId": returned.id, "at": returned.asked.at});
-            returned.messages.iter().map(message).collect()
+        Letter::Said(Said { id, messages, asked, .. })
+        | Letter::Returned(Returned { id, messages, asked, .. }) => {
+            messages.iter().map(|message| shown_message(message, id, asked)).collect()
         }
         Letter::GoOn(_) => Vec::new(),
         Letter::Ended(ended) => {
@@ -206,4 +199,17 @@ pub fn shown(letter: &Letter) -> Vec<Value> {
             })]
         }
     }
+}
+
+fn shown_message(message: &Message, id: &str, asked: &Asked) -> Value {
+    let content = message.shown();
+    let mut shown = json!({"role": message.role, "content": content, "messageId": id, "at": asked.at});
+    let calls = message.calls_shown();
+    if !calls.is_empty() {
+        shown["toolCalls"] = Value::Array(calls);
+    }
+    if let Some(call) = message.call() {
+        shown["callId"] = json!(call);
+    }
+    shown
 }

@@ -28,7 +28,7 @@ pub use event::{ChatEvent, shown};
 pub use live::{Live, Talk};
 pub use models::{Asker, Chosen, Models, Wanted};
 pub use program::program;
-pub use said::{Asked, GoOn, Letter, Message, Piece, Returned, Role, Said, TaskEnded};
+pub use said::{Asked, GoOn, Letter, Message, Piece, Returned, Role, Said, TaskEnded, Terms};
 pub use surroundings::Surroundings;
 pub use transcript::{
     Answer, CallState, Finish, Reason, Setup, StepCall, Task, Transcript, Turn, TurnEnd, TurnStep,

@@ -89,12 +89,14 @@ fn said(turn: &Turn, images: &Images) -> Vec<ModelTurn> {
     if !ended.is_empty() {
         turns.extend(arrived(turn.turn, &ended));
     }
-    for message in turn.input.iter().flat_map(messages) {
+    let messages: Vec<&Message> = turn.input.iter().flat_map(messages).collect();
+    for (place, message) in messages.iter().enumerate() {
         match message.role {
-            Role::System => {}
+            // Results stand behind the message that has their calls.
+            Role::System | Role::Tool => {}
             Role::User => turns.push(ModelTurn::User { parts: parts(message, images) }),
             Role::Assistant => {
-                turns.push(ModelTurn::Assistant { text: message.words(), reasoning: None, calls: Vec::new() })
+                turns.extend(spoken(message, &messages[place + 1..], &format!("{}_{place}", turn.turn)))
             }
         }
     }
@@ -116,6 +118,48 @@ fn said(turn: &Turn, images: &Images) -> Vec<ModelTurn> {
             let (text, calls) = (end.text.clone(), Vec::new());
             turns.push(ModelTurn::Assistant { text, reasoning: None, calls });
         }
+    }
+    turns
+}
+
+/// What an assistant said, with its calls and their results. Providers refuse a call without a result, and a result
+/// without a call, so neither is told.
+fn spoken(message: &Message, after: &[&Message], place: &str) -> Vec<ModelTurn> {
+    let after = after.iter().take_while(|message| message.role == Role::Tool);
+    let results: Vec<&Piece> = after.flat_map(|message| &message.content).collect();
+    let result_of = |wanted: &str| {
+        results.iter().find_map(|piece| match piece {
+            Piece::Result { call, text } => (call == wanted).then_some(text),
+            Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => None,
+        })
+    };
+    let (mut said, mut calls, mut came) = (Vec::new(), Vec::new(), Vec::new());
+    for piece in &message.content {
+        match piece {
+            Piece::Text { text } => said.push(text.as_str()),
+            Piece::Call { id, name, arguments } => {
+                let Some(content) = result_of(id) else { continue };
+                // Ids of others may be such as no provider takes.
+                let id = format!("haft_said_{place}_{}", calls.len());
+                let (name, arguments) = (name.clone(), arguments.clone());
+                came.push(ToolResult {
+                    call_id: id.clone(),
+                    name: name.clone(),
+                    content: content.clone(),
+                    is_error: false,
+                });
+                calls.push(Call { id, name, arguments, signature: None });
+            }
+            Piece::Image { .. } | Piece::Result { .. } => {}
+        }
+    }
+    let text = said.join("\n");
+    let mut turns = Vec::new();
+    if !text.is_empty() || !calls.is_empty() {
+        turns.push(ModelTurn::Assistant { text, reasoning: None, calls });
+    }
+    if !came.is_empty() {
+        turns.push(ModelTurn::ToolResults { results: came });
     }
     turns
 }
@@ -160,13 +204,14 @@ fn arrived(turn: u32, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
 
 fn parts(message: &Message, images: &Images) -> Vec<Part> {
     let part = |piece: &Piece| match piece {
-        Piece::Text { text } => Part::Text { text: text.clone() },
-        Piece::Image { url } => match images.get(url).cloned().or_else(|| image(url)) {
+        Piece::Text { text } => Some(Part::Text { text: text.clone() }),
+        Piece::Image { url } => Some(match images.get(url).cloned().or_else(|| image(url)) {
             Some(image) => Part::Image(image),
             None => Part::Text { text: "[an image that cannot be read any more]".to_owned() },
-        },
+        }),
+        Piece::Call { .. } | Piece::Result { .. } => None,
     };
-    message.content.iter().map(part).collect()
+    message.content.iter().filter_map(part).collect()
 }
 
 /// An image that is in its address, or at one.

@@ -1,10 +1,13 @@
 //! What is said in a conversation, and what is sent to one: plain data, as the journal keeps it.
 
 use haft_core::{CallId, Locale, RunId};
+use haft_llm::ToolDefinition;
 use haft_runs::RunStatus;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::chat_run::Asking;
 
 /// A message of somebody.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +23,8 @@ pub enum Role {
     System,
     User,
     Assistant,
+    /// What came of calls that whoever asks carried out themselves.
+    Tool,
 }
 
 /// A part of a message.
@@ -33,6 +38,17 @@ pub enum Piece {
     Image {
         url: String,
     },
+    /// A call that the assistant made of a tool of whoever asks, under an id of theirs.
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
+    /// What came of one.
+    Result {
+        call: String,
+        text: String,
+    },
 }
 
 impl Message {
@@ -43,22 +59,45 @@ impl Message {
     /// All words of it.
     pub fn words(&self) -> String {
         let texts = self.content.iter().filter_map(|piece| match piece {
-            Piece::Text { text } => Some(text.as_str()),
-            Piece::Image { .. } => None,
+            Piece::Text { text } | Piece::Result { text, .. } => Some(text.as_str()),
+            Piece::Image { .. } | Piece::Call { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The content as doors show it: a text where there is nothing but that.
+    /// The content as doors show it: a text where there is nothing but that. Calls stand beside it.
     pub fn shown(&self) -> Value {
-        if let [Piece::Text { text }] = self.content.as_slice() {
-            return Value::from(text.as_str());
-        }
         let part = |piece: &Piece| match piece {
-            Piece::Text { text } => json!({"type": "text", "text": text}),
-            Piece::Image { url } => json!({"type": "image_url", "image_url": {"url": url}}),
+            Piece::Text { text } => Some(json!({"type": "text", "text": text})),
+            Piece::Image { url } => Some(json!({"type": "image_url", "image_url": {"url": url}})),
+            Piece::Result { text, .. } => Some(json!({"type": "text", "text": text})),
+            Piece::Call { .. } => None,
         };
-        self.content.iter().map(part).collect()
+        let mut parts: Vec<Value> = self.content.iter().filter_map(part).collect();
+        match parts.as_mut_slice() {
+            [] => Value::from(""),
+            [only] if only["type"] == "text" => only["text"].take(),
+            [..] => Value::Array(parts),
+        }
+    }
+
+    /// The calls in it, as doors show them.
+    pub(crate) fn calls_shown(&self) -> Vec<Value> {
+        let call = |piece: &Piece| match piece {
+            Piece::Call { id, name, arguments } => Some(json!({
+                "callId": id, "name": name, "arguments": crate::transcript::arguments(arguments),
+            })),
+            Piece::Text { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
+        };
+        self.content.iter().filter_map(call).collect()
+    }
+
+    /// The call that it is the result of.
+    pub(crate) fn call(&self) -> Option<&str> {
+        self.content.iter().find_map(|piece| match piece {
+            Piece::Result { call, .. } => Some(call.as_str()),
+            Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => None,
+        })
     }
 }
 
@@ -117,6 +156,21 @@ pub struct Asked {
     pub locale: Locale,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
+    /// In place of what the conversation was begun with, for this turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
+}
+
+/// How the model is asked in a turn, where that is said anew with each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Terms {
+    pub asking: Asking,
+    /// Tools that whoever asks carries out themselves.
+    pub client_tools: Vec<ToolDefinition>,
+    /// Instructions of whoever asks, after those of the agent; those from the beginning where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<Vec<String>>,
 }
 
 /// As the journal of runs tells it.

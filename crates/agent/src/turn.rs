@@ -140,6 +140,7 @@ impl Chat {
         talk: &Arc<Talk>,
         standing: Standing,
     ) -> Result<Finish, Halt> {
+        let chat = &chat.in_turn(transcript);
         let Some(open) = transcript.open() else { return Ok(Finish::Stop) };
         let (turn, locale) = (open.turn, locale_of(chat, transcript));
         let (deaths, most) = (cx.run().deaths, cx.run().most_deaths);

@@ -1,4 +1,4 @@
-//! The routes of `/api` as one table: who may come, what it says of itself, who handles it.
+//! The routes of `/api` and `/v1` as one table: who may come, what it says of itself, who handles it.
 //!
 //! Router, OpenAPI document and the test of permissions are all made from it, so none can forget a route.
 
@@ -51,10 +51,29 @@ impl Needs {
     }
 }
 
+/// Where a route is, and in which form it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// Haft's own, in its envelope.
+    Api,
+    /// As OpenAI's clients expect it.
+    V1,
+}
+
+impl Base {
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Api => "/api",
+            Self::V1 => "/v1",
+        }
+    }
+}
+
 /// One route.
 pub(crate) struct Route {
     pub(crate) method: Method,
-    /// Behind `/api`, as axum and OpenAPI both write it.
+    pub(crate) base: Base,
+    /// Behind its base, as axum and OpenAPI both write it.
     pub(crate) path: &'static str,
     pub(crate) needs: Needs,
     pub(crate) doc: Doc,
@@ -95,7 +114,18 @@ impl Route {
     }
 
     fn new(method: Method, path: &'static str, handler: MethodRouter<AppState>) -> Self {
-        Self { method, path, needs: Needs::Operator, doc: Doc::default(), handler }
+        Self { method, base: Base::Api, path, needs: Needs::Operator, doc: Doc::default(), handler }
+    }
+
+    /// Puts it somewhere else than below `/api`.
+    pub(crate) fn below(mut self, base: Base) -> Self {
+        self.base = base;
+        self
+    }
+
+    /// The whole of its path.
+    pub(crate) fn full_path(&self) -> String {
+        format!("{}{}", self.base.path(), self.path)
     }
 
     /// What a caller needs. Left out, it is the most there is.
@@ -143,8 +173,8 @@ impl Route {
 /// The router of a table, each route behind its own door.
 pub(crate) fn router(routes: Vec<Route>, app: &App) -> Router<AppState> {
     routes.into_iter().fold(Router::new(), |router, route| {
-        let path = format!("/api{}", route.path);
+        let path = route.full_path();
         let answers = app.metrics.answers(route.method.as_str(), &path);
-        router.route(&path, route.handler.layer(Door::new(app, route.needs, answers)))
+        router.route(&path, route.handler.layer(Door::new(app, route.base, route.needs, answers)))
     })
 }

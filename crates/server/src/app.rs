@@ -19,7 +19,7 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::api::{self, Needs, Route};
+use crate::api::{self, Base, Needs, Route};
 use crate::door::Door;
 use crate::events::Listeners;
 use crate::guesses::Guesses;
@@ -131,16 +131,22 @@ impl App {
 
     /// All routes.
     pub fn router(&self) -> Router {
-        let door = |needs, method, path| Door::new(self, needs, self.metrics.answers(method, path));
-        // Who is not known does not learn what there is.
-        let stranger = || door(Needs::Identity, "(any)", "(none)");
-        let nothing = || any(error::no_such_route).layer(stranger());
-        let api = api::router(routes(), self)
-            .method_not_allowed_fallback(error::method_not_allowed.layer(stranger()))
-            .route("/api", nothing())
-            .route("/api/", nothing())
-            .route("/api/{*rest}", nothing());
-        let metrics = get(routes::metrics::metrics).layer(door(Needs::OperatorRead, "GET", "/metrics"));
+        let door =
+            |base, needs, method, path| Door::new(self, base, needs, self.metrics.answers(method, path));
+        let below = |base: Base| {
+            // Who is not known does not learn what there is.
+            let stranger = || door(base, Needs::Identity, "(any)", "(none)");
+            let nothing = || any(error::no_such_route).layer(stranger());
+            let path = base.path();
+            let table = routes().into_iter().filter(|route| route.base == base).collect();
+            api::router(table, self)
+                .method_not_allowed_fallback(error::method_not_allowed.layer(stranger()))
+                .route(path, nothing())
+                .route(&format!("{path}/"), nothing())
+                .route(&format!("{path}/{{*rest}}"), nothing())
+        };
+        let metrics = door(Base::Api, Needs::OperatorRead, "GET", "/metrics");
+        let metrics = get(routes::metrics::metrics).layer(metrics);
         let open = Router::new()
             .route("/healthz", get(routes::health::healthz))
             .route("/readyz", get(routes::health::readyz))
@@ -150,7 +156,7 @@ impl App {
         let metrics = Router::new()
             .route("/metrics", metrics)
             .method_not_allowed_fallback(error::method_not_allowed.layer(Door::open(self)));
-        open.merge(api).merge(metrics).with_state(self.clone())
+        open.merge(below(Base::Api)).merge(below(Base::V1)).merge(metrics).with_state(self.clone())
     }
 
     /// Follows changes that others make after a revision, and clears away what has ended, until told to stop.
@@ -224,12 +230,12 @@ impl App {
     }
 }
 
-/// Every route of `/api`.
+/// Every route of `/api` and `/v1`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
         agents, alerts, approvals, artifacts, audit, callbacks, changes, chat, conversations, docs, events,
         execute, import, providers, schema_preview, secrets, session, spaces, stats, tasks, tokens,
-        tool_calls, tools, users,
+        tool_calls, tools, users, v1,
     };
     let tables = [
         tools::routes(),
@@ -256,6 +262,7 @@ pub(crate) fn routes() -> Vec<Route> {
         audit::routes(),
         session::routes(),
         docs::routes(),
+        v1::routes(),
     ];
     tables.into_iter().flatten().collect()
 }

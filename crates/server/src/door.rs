@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use haft_core::{BoxFuture, CallError};
 use tower::{Layer, Service};
 
-use crate::api::Needs;
+use crate::api::{Base, Needs};
 use crate::app::App;
 use crate::auth;
 use crate::error::{self, Failure};
@@ -31,6 +31,8 @@ pub(crate) struct Door(Arc<Frame>);
 
 struct Frame {
     app: App,
+    /// Says in which form it refuses.
+    base: Base,
     needs: Needs,
     /// Where answers are counted, if they are.
     answers: Option<Arc<Answers>>,
@@ -38,13 +40,13 @@ struct Frame {
 
 impl Door {
     /// Lets in who has what the route needs.
-    pub(crate) fn new(app: &App, needs: Needs, answers: Arc<Answers>) -> Self {
-        Self(Arc::new(Frame { app: app.clone(), needs, answers: Some(answers) }))
+    pub(crate) fn new(app: &App, base: Base, needs: Needs, answers: Arc<Answers>) -> Self {
+        Self(Arc::new(Frame { app: app.clone(), base, needs, answers: Some(answers) }))
     }
 
     /// Lets everyone in.
     pub(crate) fn open(app: &App) -> Self {
-        Self(Arc::new(Frame { app: app.clone(), needs: Needs::Nothing, answers: None }))
+        Self(Arc::new(Frame { app: app.clone(), base: Base::Api, needs: Needs::Nothing, answers: None }))
     }
 }
 
@@ -143,7 +145,7 @@ impl Frame {
         // Here the language is known, so here a failure gets its words.
         if let Some(failure) = response.extensions_mut().remove::<Arc<Failure>>() {
             failure.log(&asked, &exchange);
-            response = failure.answer(&asked);
+            response = failure.answer(self.base, &asked);
         }
         let status = response.status();
         let headers = response.headers_mut();

@@ -12,8 +12,10 @@ use axum::response::{IntoResponse, Response};
 use haft_core::{CallError, ErrorKind, Locale, Message};
 use serde_json::Value;
 
+use crate::api::Base;
 use crate::envelope;
 use crate::request::{Asked, Exchange};
+use crate::routes::v1;
 
 haft_core::templates! {
     NO_SUCH_ROUTE = "api.noSuchRoute",
@@ -77,9 +79,12 @@ impl Failure {
         }
     }
 
-    /// The answer, in the language of who asked.
-    pub(crate) fn answer(&self, asked: &Asked) -> Response {
-        let mut response = envelope::failure(self.status, &self.error, asked);
+    /// The answer, in the form of where it was asked and in the language of who asked.
+    pub(crate) fn answer(&self, base: Base, asked: &Asked) -> Response {
+        let mut response = match base {
+            Base::Api => envelope::failure(self.status, &self.error, asked),
+            Base::V1 => v1::error::answer(self.status, &self.error, asked),
+        };
         add_headers(&mut response, &self.error);
         response
     }

@@ -103,6 +103,13 @@ impl StoredModels {
         Ok(others.filter(|other| own.iter().all(|own| own.name != other.name)).cloned().collect())
     }
 
+    /// Everybody whom a space can ask.
+    pub(crate) async fn all(&self, space: SpaceId) -> Result<Vec<Arc<Provided>>, CallError> {
+        let mut all = self.of_space(space).await?.to_vec();
+        all.extend(self.besides(space).await?);
+        Ok(all)
+    }
+
     /// The provider of that name or id, wherever it comes from.
     pub(crate) async fn named(&self, space: SpaceId, name: &str) -> Result<Option<Arc<Provided>>, CallError> {
         let own = self.of_space(space).await?;

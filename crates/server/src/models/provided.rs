@@ -202,6 +202,17 @@ impl Provided {
         }
     }
 
+    /// The names of its models: those that somebody wrote down, or else those that it lists.
+    pub(crate) async fn names(&self, ready: &Ready) -> Result<Vec<String>, CallError> {
+        if !self.models.is_empty() {
+            return Ok(self.models.clone());
+        }
+        match ready {
+            Ready::Script(_) => Ok(vec![SCRIPTED.to_owned()]),
+            Ready::Wire(wire) => Ok(self.listed(wire).await?.to_vec()),
+        }
+    }
+
     /// What the provider lists, asked once in a while.
     async fn listed(&self, wire: &Wire) -> Result<Arc<[String]>, CallError> {
         let kept = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -7,7 +7,7 @@ use haft_core::ErrorKind;
 use serde_json::{Map, Value, json};
 
 use super::reference;
-use crate::api::{Needs, Route};
+use crate::api::{Base, Needs, Route};
 use crate::error;
 
 /// Components that are sent without an envelope, and what they are.
@@ -39,10 +39,9 @@ pub(super) fn of(route: &Route, components: &Value) -> Value {
         answers.insert("304".to_owned(), json!({"description": "It is still as the ETag says."}));
     }
     for status in failing(route) {
-        let answer = if is_call(route) {
-            failure(status, "ExecutionError")
-        } else {
-            reference("responses", &shared_name(status))
+        let answer = match own_failure(route) {
+            Some(component) => failure(status, component),
+            None => reference("responses", &shared_name(status)),
         };
         answers.insert(status.to_string(), answer);
     }
@@ -51,7 +50,7 @@ pub(super) fn of(route: &Route, components: &Value) -> Value {
 
 /// The ways to fail that routes have in common.
 pub(super) fn shared(routes: &[Route]) -> Value {
-    let statuses: BTreeSet<u16> = routes.iter().filter(|route| !is_call(route)).flat_map(failing).collect();
+    let statuses: BTreeSet<u16> = routes.iter().filter(|route| own_failure(route).is_none()).flat_map(failing).collect();
     let answers: Map<String, Value> =
         statuses.into_iter().map(|status| (shared_name(status), failure(status, "Error"))).collect();
     Value::Object(answers)
@@ -116,6 +115,13 @@ fn success(route: &Route, components: &Value, status: u16, component: &str) -> V
         });
     }
     let mut headers = json!({"x-request-id": reference("headers", "RequestId")});
+    if route.base == Base::V1 {
+        let mut content = json!({"application/json": {"schema": data}});
+        if route.method == Method::POST {
+            content["text/event-stream"] = json!({"schema": reference("schemas", STREAM)});
+        }
+        return json!({"description": "As OpenAI has it.", "headers": headers, "content": content});
+    }
     if component == STREAM {
         return json!({
             "description": "Server-sent events, without an envelope, until one side ends them.",
@@ -149,6 +155,14 @@ fn is_call(route: &Route) -> bool {
     route.path.ends_with("/execute") || route.path.ends_with("/replay")
 }
 
+/// How a route fails that does not fail like all others.
+fn own_failure(route: &Route) -> Option<&'static str> {
+    match route.base {
+        Base::V1 => Some("OpenAiError"),
+        Base::Api => is_call(route).then_some("ExecutionError"),
+    }
+}
+
 /// Statuses that a route may fail with.
 fn failing(route: &Route) -> BTreeSet<u16> {
     if is_sent_as_it_stands(route) && route.needs == Needs::Nothing {
@@ -160,7 +174,7 @@ fn failing(route: &Route) -> BTreeSet<u16> {
 }
 
 fn kinds(route: &Route) -> Vec<ErrorKind> {
-    if is_call(route) {
+    if is_call(route) || (route.base == Base::V1 && route.method == Method::POST) {
         return ErrorKind::ALL.to_vec();
     }
     let mut kinds = vec![

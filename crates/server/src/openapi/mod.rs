@@ -13,10 +13,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use crate::api::{Needs, Route};
-
-/// Where all routes of the table are.
-const BASE: &str = "/api";
+use crate::api::{Base, Needs, Route};
 
 /// Bodies that are forms, with files in them.
 const FORMS: [&str; 1] = ["NewArtifact"];
@@ -47,7 +44,7 @@ pub(crate) fn document(routes: &[Route]) -> Value {
     let mut components = components();
     let mut paths = Map::new();
     for route in routes {
-        let path = paths.entry(format!("{BASE}{}", route.path)).or_insert_with(|| json!({}));
+        let path = paths.entry(route.full_path()).or_insert_with(|| json!({}));
         path[route.method.as_str().to_ascii_lowercase()] = operation(route, &components);
     }
     components["responses"] = answers::shared(routes);
@@ -89,7 +86,7 @@ fn operation(route: &Route, components: &Value) -> Value {
     };
     let mut operation = json!({
         "operationId": operation_id(route),
-        "tags": [tag(route.path)],
+        "tags": [tag(route)],
         "summary": route.doc.summary,
         "x-needs": word,
         "security": security,
@@ -121,6 +118,9 @@ fn rights(needs: Needs) -> (&'static str, &'static [&'static str], &'static [&'s
 /// `GET /tools/{id}/versions` as `getToolsByIdVersions`.
 fn operation_id(route: &Route) -> String {
     let mut id = route.method.as_str().to_ascii_lowercase();
+    if route.base == Base::V1 {
+        id.push_str("V1");
+    }
     for segment in segments(route.path) {
         match placeholder(segment) {
             Some(name) => id.extend(["By".to_owned(), capitalized(name)]),
@@ -190,9 +190,12 @@ fn reference(part: &str, name: &str) -> Value {
     json!({"$ref": format!("#/components/{part}/{name}")})
 }
 
-/// Routes belong together by the first segment of their path.
-fn tag(path: &str) -> &str {
-    match segments(path).next().unwrap_or_default() {
+/// Routes belong together by the first segment of their path, and those in OpenAI's form by that.
+fn tag(route: &Route) -> &str {
+    if route.base == Base::V1 {
+        return "v1";
+    }
+    match segments(route.path).next().unwrap_or_default() {
         "login" | "logout" | "me" => "identity",
         "openapi.json" | "docs" => "documentation",
         noun => noun,
@@ -202,7 +205,7 @@ fn tag(path: &str) -> &str {
 fn tags(routes: &[Route]) -> Vec<Value> {
     let mut names: Vec<&str> = Vec::new();
     for route in routes {
-        let name = tag(route.path);
+        let name = tag(route);
         if !names.contains(&name) {
             names.push(name);
         }
@@ -227,6 +230,7 @@ fn said_of_tag(name: &str) -> &'static str {
         "changes" => "Who changed what, and when.",
         "audit" => "Whether what is on record is as it was written.",
         "identity" => "Coming in, going out, and who one is.",
+        "v1" => "What OpenAI's clients ask, in OpenAI's forms. Not in the envelope, nor are its errors.",
         "documentation" => "This document and the page that shows it. Not in the envelope.",
         _ => "",
     }

@@ -27,6 +27,7 @@ pub(crate) mod tokens;
 pub(crate) mod tool_calls;
 pub(crate) mod tools;
 pub(crate) mod users;
+pub(crate) mod v1;
 
 use haft_core::Template;
 
@@ -57,4 +58,5 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .chain(tasks::all_templates())
         .chain(tool_calls::all_templates())
         .chain(tools::all_templates())
+        .chain(v1::all_templates())
 }

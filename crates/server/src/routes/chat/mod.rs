@@ -208,7 +208,7 @@ pub(crate) fn letter_id(key: Option<&RunKey>) -> String {
 }
 
 pub(crate) fn asked_at(asked: &Asked) -> AskedAt {
-    AskedAt { at: now(), locale: asked.locale, request: Some(asked.id.to_string()) }
+    AskedAt { at: now(), locale: asked.locale, request: Some(asked.id.to_string()), terms: None }
 }
 
 /// The agent that a body names.

@@ -1,0 +1,173 @@
+//! The body of a request for a completion.
+
+use haft_agent::{Asking, Message, Piece, Role};
+use haft_core::{CallError, Message as Words};
+use haft_llm::ToolDefinition;
+use serde_json::Value;
+
+use crate::chat::messages::{BAD_ROLE, NOT_MESSAGES};
+use crate::routes::v1::error::wrong;
+use crate::routes::v1::models::Who;
+use crate::routes::v1::question::{Keep, Question, keep};
+use crate::routes::v1::reading::{Fields, content, result};
+
+/// What a body asks for.
+#[derive(Debug)]
+pub(super) struct Wish {
+    pub(super) model: String,
+    pub(super) is_streamed: bool,
+    pub(super) has_usage: bool,
+    asking: Asking,
+    system: Vec<String>,
+    history: Vec<Message>,
+    tools: Vec<ToolDefinition>,
+    keep: Option<Keep>,
+}
+
+impl Wish {
+    pub(super) fn question(self, who: Who) -> Question {
+        Question {
+            who,
+            asking: self.asking,
+            system: (!self.system.is_empty()).then_some(self.system),
+            history: self.history,
+            tools: self.tools,
+            keep: self.keep.unwrap_or(Keep::Not),
+        }
+    }
+}
+
+pub(super) fn read(body: &Value) -> Result<Wish, CallError> {
+    let fields = Fields::of(body)?;
+    let model = fields.needed_text("model")?.to_owned();
+    refuse_what_would_matter(&fields)?;
+    let most = match fields.count("max_completion_tokens")? {
+        Some(most) => Some(most),
+        None => fields.count("max_tokens")?,
+    };
+    let given = fields.get("messages").and_then(Value::as_array).filter(|items| !items.is_empty());
+    let given = given.ok_or_else(|| wrong("messages", Words::new(&NOT_MESSAGES)))?;
+    let (mut system, mut history) = (Vec::new(), Vec::new());
+    for (place, item) in given.iter().enumerate() {
+        let message = message(&format!("messages.{place}"), item)?;
+        match message.role {
+            Role::System => system.push(message.words()),
+            // Who says nothing is not told of: providers refuse it.
+            Role::User | Role::Assistant if message.content.is_empty() => {}
+            Role::User | Role::Assistant | Role::Tool => history.push(message),
+        }
+    }
+    let usage = fields.get("stream_options").and_then(|options| options.get("include_usage"));
+    Ok(Wish {
+        model,
+        is_streamed: fields.truth("stream")?.unwrap_or_default(),
+        has_usage: usage == Some(&Value::Bool(true)),
+        asking: fields.asking(most)?,
+        system,
+        history,
+        tools: fields.tools(Some("function"))?,
+        keep: keep(&fields)?,
+    })
+}
+
+/// Fields without which the answer would be another, and that no provider is told of here.
+fn refuse_what_would_matter(fields: &Fields<'_>) -> Result<(), CallError> {
+    let is_empty = |value: &Value| match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    };
+    fields.refuse("n", |n| n.as_u64() == Some(1))?;
+    fields.refuse("response_format", |format| format["type"] == "text")?;
+    fields.refuse("stop", is_empty)?;
+    fields.refuse("logprobs", |is_wanted| *is_wanted == Value::Bool(false))?;
+    fields.refuse("logit_bias", is_empty)?;
+    fields.refuse("functions", is_empty)?;
+    fields.refuse("audio", is_empty)?;
+    fields.refuse("web_search_options", |_| false)?;
+    fields.refuse("modalities", |kinds| {
+        kinds.as_array().is_some_and(|kinds| kinds.iter().all(|kind| kind == "text"))
+    })
+}
+
+fn message(at: &str, item: &Value) -> Result<Message, CallError> {
+    let role = match item["role"].as_str() {
+        Some("system" | "developer") => Role::System,
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool") => {
+            let call = item["tool_call_id"].as_str().unwrap_or_default().to_owned();
+            let text = result(at, &item["content"])?;
+            return Ok(Message { role: Role::Tool, content: vec![Piece::Result { call, text }] });
+        }
+        Some(_) | None => {
+            let roles = "system, developer, user, assistant, tool";
+            return Err(wrong(format!("{at}.role"), Words::new(&BAD_ROLE).with("roles", roles)));
+        }
+    };
+    let mut content = content(at, &item["content"])?;
+    let calls = item["tool_calls"].as_array().filter(|_| role == Role::Assistant);
+    content.extend(calls.into_iter().flatten().map(|call| Piece::Call {
+        id: call["id"].as_str().unwrap_or_default().to_owned(),
+        name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
+        arguments: call["function"]["arguments"].as_str().unwrap_or("{}").to_owned(),
+    }));
+    Ok(Message { role, content })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn param(more: Value) -> Option<String> {
+        let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+        if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
+            body.extend(more);
+        }
+        let error = read(&body).err()?;
+        error.violations().first().map(|violation| violation.path.clone())
+    }
+
+    #[test]
+    fn what_would_matter_is_refused_and_all_else_taken() {
+        for (more, expected) in [
+            (json!({"n": 2}), Some("n")),
+            (json!({"n": 1, "stop": [], "logprobs": false, "response_format": {"type": "text"}}), None),
+            (json!({"stop": null, "seed": 7, "top_p": 0.5, "user": "u", "store": true, "x": {}}), None),
+            (json!({"stop": ["END"]}), Some("stop")),
+            (json!({"response_format": {"type": "json_object"}}), Some("response_format")),
+            (json!({"temperature": 3}), Some("temperature")),
+            (json!({"max_tokens": 0}), Some("max_tokens")),
+            (json!({"tools": [{"type": "web_search"}]}), Some("tools.0")),
+            (json!({"tools": [{"type": "function", "function": {"name": "a b"}}]}), Some("tools.0")),
+            (json!({"tool_choice": "weather"}), Some("tool_choice")),
+            (json!({"messages": []}), Some("messages")),
+            (json!({"messages": [{"role": "robot", "content": "x"}]}), Some("messages.0.role")),
+            (
+                json!({"messages": [{"role": "user", "content": [{"type": "file", "file": {}}]}]}),
+                Some("messages.0.content"),
+            ),
+            (json!({"model": ""}), Some("model")),
+        ] {
+            assert_eq!(param(more.clone()).as_deref(), expected, "{more}");
+        }
+    }
+
+    #[test]
+    fn calls_and_results_of_the_client_are_part_of_the_history() {
+        let body = json!({"model": "m", "messages": [
+            {"role": "developer", "content": "be short"},
+            {"role": "user", "content": "weather?"},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}},
+            ]},
+            {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "dry"}]},
+        ]});
+        let wish = read(&body).expect("good");
+        assert_eq!((wish.system, wish.history.len()), (vec!["be short".to_owned()], 3));
+        let result = Piece::Result { call: "c1".to_owned(), text: "dry".to_owned() };
+        assert_eq!(wish.history[2].content, [result]);
+    }
+}

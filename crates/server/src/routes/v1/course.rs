@@ -1,0 +1,135 @@
+//! A turn while it happens, whoever keeps it, and what it came to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_agent::{Chat, ChatEvent, ChatRun, Talk, Turn};
+use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId};
+use haft_store::RunJournal;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use uuid::Uuid;
+
+use crate::chat::follow::Place;
+use crate::chat::transcript;
+use crate::routes::chat::ask::OwnTurn;
+use crate::tasks::Tasks;
+
+/// A turn that somebody waits for. Dropped before its end, the turn is cancelled.
+pub(super) struct Course {
+    /// The run that it is part of; a number that nobody has where it is kept by nobody.
+    pub(super) run: RunId,
+    /// The conversation that it is part of.
+    pub(super) conversation: Option<RunId>,
+    way: Way,
+}
+
+enum Way {
+    Unkept(Unkept),
+    Run { own: Box<OwnTurn>, journal: RunJournal, space: SpaceId },
+}
+
+struct Unkept {
+    talk: Arc<Talk>,
+    count: watch::Receiver<usize>,
+    /// So many events were heard.
+    heard: usize,
+    work: Option<JoinHandle<Result<Turn, CallError>>>,
+    ended: Option<Result<Turn, CallError>>,
+    _cancel: DropGuard,
+}
+
+/// One thing that was heard; nothing when all of the turn is told anew.
+pub(super) type Heard = Option<Arc<ChatEvent>>;
+
+impl Course {
+    /// A turn that is forgotten when it is over.
+    pub(super) fn unkept(
+        chat: &Chat,
+        caller: &Caller,
+        run: ChatRun,
+        talk: Arc<Talk>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let (chat, caller, telling, stop) = (chat.clone(), caller.clone(), talk.clone(), cancel.clone());
+        #[expect(clippy::disallowed_methods, reason = "it ends when whoever waits for it goes away")]
+        let work = tokio::spawn(async move { chat.once(&caller, &run, &telling, stop).await });
+        let count = talk.count();
+        let _cancel = cancel.drop_guard();
+        let unkept = Unkept { talk, count, heard: 0, work: Some(work), ended: None, _cancel };
+        Self { run: RunId::from(Uuid::now_v7()), conversation: None, way: Way::Unkept(unkept) }
+    }
+
+    /// The turn of a run that something said begins.
+    pub(super) fn of_run(tasks: &Tasks, caller: &Caller, id: RunId, letter: String, place: Place) -> Self {
+        // Clients of this kind do not come back to a stream.
+        let own = Box::new(OwnTurn::new(tasks, caller, id, letter, place, Duration::ZERO));
+        let way = Way::Run { own, journal: tasks.journal.clone(), space: caller.space };
+        Self { run: id, conversation: None, way }
+    }
+
+    pub(super) fn kept_as(mut self, conversation: Option<RunId>) -> Self {
+        self.conversation = conversation;
+        self
+    }
+
+    /// The number of the turn, once it has begun.
+    pub(super) fn turn(&self) -> Option<u32> {
+        match &self.way {
+            Way::Unkept(unkept) => Some(unkept.talk.turn),
+            Way::Run { own, .. } => own.turn,
+        }
+    }
+
+    /// What happens next; nothing when the turn is over.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<Heard>>, CallError> {
+        match &mut self.way {
+            Way::Unkept(unkept) => Ok(unkept.next().await),
+            Way::Run { own, .. } => {
+                let told = own.next().await?;
+                Ok(told.map(|told| told.into_iter().map(|told| told.event).collect()))
+            }
+        }
+    }
+
+    /// What the turn came to, once it is over.
+    pub(super) async fn end(&mut self) -> Result<Turn, CallError> {
+        while self.next().await?.is_some() {}
+        match &mut self.way {
+            Way::Unkept(unkept) => unkept.ended.take().unwrap_or_else(|| Err(lost())),
+            Way::Run { own, journal, space } => {
+                let run = journal.get(*space, own.id).await?.ok_or_else(lost)?;
+                let transcript = transcript(journal, &run).await?;
+                let turn = transcript.turns.into_iter().find(|turn| Some(turn.turn) == own.turn);
+                turn.ok_or_else(lost)
+            }
+        }
+    }
+}
+
+impl Unkept {
+    async fn next(&mut self) -> Option<Vec<Heard>> {
+        loop {
+            let events = self.talk.events(self.heard);
+            if !events.is_empty() {
+                self.heard += events.len();
+                return Some(events.into_iter().map(Some).collect());
+            }
+            let work = self.work.as_mut()?;
+            let heard = self.heard;
+            tokio::select! {
+                // Whoever tells is still there, so there may be more to come.
+                _ = self.count.wait_for(|count| *count > heard) => {}
+                ended = work => {
+                    self.work = None;
+                    self.ended = Some(ended.unwrap_or_else(|_| Err(lost())));
+                }
+            }
+        }
+    }
+}
+
+fn lost() -> CallError {
+    CallError::text(ErrorKind::Internal, "what became of the turn is not known")
+}

@@ -1,0 +1,49 @@
+//! The OpenAI-compatible endpoint: `/v1/chat/completions`, `/v1/responses`, `/v1/models`, in OpenAI's own forms.
+//!
+//! `model` is an agent, whose tools run here and are not seen by the client; tools that the client sends are its own
+//! to carry out. The loop is `agent`'s; here is only how it looks from outside.
+
+mod completions;
+mod course;
+pub(crate) mod error;
+mod ids;
+mod models;
+mod parked;
+mod question;
+mod reading;
+mod responses;
+mod stream;
+mod words;
+
+use haft_core::Template;
+
+use crate::api::{Base, Needs, Route};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let routes = [
+        Route::get("/models", models::list)
+            .needs(Needs::Read)
+            .says("What `model` may be: agents by name, and models as `provider/model`")
+            .answers(200, "OpenAiModels"),
+        Route::get("/models/{id}", models::read)
+            .needs(Needs::Read)
+            .says("One of them")
+            .answers(200, "OpenAiModel"),
+        Route::post("/chat/completions", completions::create)
+            .needs(Needs::Call)
+            .says("Asks an agent, or a model, in OpenAI's form; as it comes with `stream`")
+            .takes("ChatCompletionRequest")
+            .answers(200, "ChatCompletion"),
+        Route::post("/responses", responses::create)
+            .needs(Needs::Call)
+            .says("The same in the form of OpenAI's Responses")
+            .takes("ResponseRequest")
+            .answers(200, "OpenAiResponse"),
+    ];
+    routes.into_iter().map(|route| route.below(Base::V1)).collect()
+}
+
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    let own = [models::TEMPLATES, question::TEMPLATES, reading::TEMPLATES, responses::TEMPLATES, words::TEMPLATES];
+    own.into_iter().flatten().copied()
+}

@@ -1,0 +1,122 @@
+//! Turns that wait for what the client carries out: found by the ids of its calls, and gone on with.
+
+use haft_agent::{CallState, Finish, GoOn, Letter, Message, Returned, Transcript, Turn};
+use haft_core::{CallError, CallId, Caller, RunId};
+use haft_runs::RunKey;
+use sha2::{Digest, Sha256};
+
+use super::course::Course;
+use super::ids::CallPlace;
+use super::question::{Keep, Question};
+use crate::app::AppState;
+use crate::chat::follow::Place;
+use crate::chat::read;
+use crate::request::Asked;
+use crate::routes::chat::{last_place, letter_id, tasks};
+
+/// Goes on with the turn whose results came; nothing where none is found that waits for them, and the client's own
+/// history has to do.
+pub(super) async fn go_on(
+    question: &Question,
+    state: &AppState,
+    caller: &Caller,
+    asked: &Asked,
+) -> Result<Option<Course>, CallError> {
+    let results = question.results();
+    let places: Vec<(CallPlace, &str)> =
+        results.iter().filter_map(|(id, text)| Some((CallPlace::read(id)?, *text))).collect();
+    let (Some((first, _)), Some(user)) = (places.first(), caller.user) else { return Ok(None) };
+    let (id, turn) = (first.run, first.turn);
+    let is_elsewhere = match question.keep {
+        Keep::In(named, _) => named != id,
+        Keep::Not | Keep::New => false,
+    };
+    if is_elsewhere || places.iter().any(|(place, _)| (place.run, place.turn) != (id, turn)) {
+        return Ok(None);
+    }
+    let tasks = tasks(state)?;
+    let Some((run, transcript)) = read(&tasks.journal, caller.space, user, id).await? else { return Ok(None) };
+    if !question.is_with(&run) {
+        return Ok(None);
+    }
+    let kept = run.about.conversation.is_some().then_some(id);
+    let Some(last) = transcript.turns.last() else { return Ok(None) };
+    let messages = question.said_now();
+    let letter = letter_of(id, turn, &places, &messages);
+    if let Some(begun) = transcript.turn_of(&letter) {
+        // The same once more: its client was cut off, or tries again.
+        return again(begun, last, &letter, question, state, caller, asked).await.map(|course| {
+            course.map(|course| course.kept_as(kept))
+        });
+    }
+    let results = results_of(&transcript, last, turn, &places);
+    let is_waiting = last.end.as_ref().is_some_and(|end| end.finish == Finish::ToolCalls);
+    if results.is_empty() || !is_waiting {
+        return Ok(None);
+    }
+    let returned = Returned { id: letter.clone(), results, messages, asked: question.asked(asked) };
+    let key = RunKey { key: letter.clone(), digest: letter.clone() };
+    let place = Place::after(last.turn);
+    if !tasks.chat.say(caller, id, &Letter::Returned(returned), Some(key)).await? {
+        return Ok(None);
+    }
+    Ok(Some(Course::of_run(tasks, caller, id, letter, place).kept_as(kept)))
+}
+
+/// What was sent before: it is heard once more, and gone on with where it failed.
+async fn again(
+    begun: &Turn,
+    last: &Turn,
+    letter: &str,
+    question: &Question,
+    state: &AppState,
+    caller: &Caller,
+    asked: &Asked,
+) -> Result<Option<Course>, CallError> {
+    let tasks = tasks(state)?;
+    let Some(first) = question.results().first().and_then(|(id, _)| CallPlace::read(id)) else { return Ok(None) };
+    let id = first.run;
+    let failed = begun.end.as_ref().is_some_and(|end| matches!(end.finish, Finish::Error | Finish::Cancelled));
+    if !failed || begun.turn != last.turn {
+        let place = Place::after(begun.turn.saturating_sub(1));
+        return Ok(Some(Course::of_run(tasks, caller, id, letter.to_owned(), place)));
+    }
+    let anew = letter_id(None);
+    let place = last_place(tasks, caller, id).await?;
+    let go_on = Letter::GoOn(GoOn { id: anew.clone(), asked: question.asked(asked) });
+    if !tasks.chat.say(caller, id, &go_on, None).await? {
+        return Ok(None);
+    }
+    Ok(Some(Course::of_run(tasks, caller, id, anew, place)))
+}
+
+/// The results by the ids that the journal has, of those calls that wait for them.
+fn results_of(
+    transcript: &Transcript,
+    last: &Turn,
+    turn: u32,
+    places: &[(CallPlace, &str)],
+) -> Vec<(CallId, String)> {
+    if transcript.last != turn || last.turn != turn {
+        return Vec::new();
+    }
+    let result = |(place, text): &(CallPlace, &str)| {
+        let step = last.steps.iter().find(|step| step.step == place.step)?;
+        let call = step.calls.get(place.place).filter(|call| call.state == CallState::Running)?;
+        Some((call.call_id.clone(), (*text).to_owned()))
+    };
+    places.iter().filter_map(result).collect()
+}
+
+/// The same for the same results: whoever sends them again does not begin another turn.
+fn letter_of(run: RunId, turn: u32, places: &[(CallPlace, &str)], messages: &[Message]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(format!("{run} {turn}").as_bytes());
+    for (place, text) in places {
+        hash.update(format!(" {}-{} {} ", place.step, place.place, text.len()).as_bytes());
+        hash.update(text.as_bytes());
+    }
+    hash.update(serde_json::to_vec(messages).unwrap_or_default());
+    let digest = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("returned-{digest}")
+}

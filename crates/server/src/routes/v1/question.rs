@@ -1,0 +1,216 @@
+//! What a request of either form comes to, and how its turn is begun: kept by nobody, parked for the client's tools, or
+//! as part of a conversation.
+
+use std::sync::Arc;
+
+use haft_agent::{
+    Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Message, Models as _, Piece, Role, Said, Talk,
+    Terms, Wanted,
+};
+use haft_core::{CallError, Caller, Message as Words, RunId};
+use haft_llm::ToolDefinition;
+use haft_runs::Run;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::course::Course;
+use super::error::{missing, wrong};
+use super::models::Who;
+use super::parked;
+use super::reading::Fields;
+use crate::app::AppState;
+use crate::request::Asked;
+use crate::routes::chat::{asked_at, last_place, letter_id, tasks};
+
+haft_core::templates! {
+    NO_CONVERSATION = "v1.noConversation",
+        "there is no conversation {name}",
+        "没有对话 {name}";
+    OTHER_MODEL = "v1.otherModel",
+        "the conversation is with another agent",
+        "该对话属于另一个智能体";
+    NOTHING_NEW = "v1.nothingNew",
+        "nothing is said after the last answer, and no call is waiting for a result",
+        "最后一个回答之后没有新的内容，也没有等待结果的调用";
+}
+
+/// Whether somebody may find the turn again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    Not,
+    New,
+    /// In a conversation that is there; this turn and those after it are as if they had not been.
+    In(RunId, Option<u32>),
+}
+
+/// All that is asked.
+pub(super) struct Question {
+    pub(super) who: Who,
+    pub(super) asking: Asking,
+    /// Instructions of the client; those that a conversation has already where there are none.
+    pub(super) system: Option<Vec<String>>,
+    /// Everything said, but for instructions.
+    pub(super) history: Vec<Message>,
+    pub(super) tools: Vec<ToolDefinition>,
+    pub(super) keep: Keep,
+}
+
+impl Question {
+    /// Begins its turn, or goes on with the one that waits for the client.
+    pub(super) async fn begin(
+        mut self,
+        state: &AppState,
+        caller: &Caller,
+        asked: &Asked,
+    ) -> Result<Course, CallError> {
+        self.asking.wanted = self.who.wanted.clone();
+        if let Some(course) = parked::go_on(&self, state, caller, asked).await? {
+            return Ok(course);
+        }
+        match self.keep {
+            Keep::In(id, replaces) => self.say(state, caller, asked, id, replaces).await,
+            Keep::Not | Keep::New => self.start(state, caller, asked).await,
+        }
+    }
+
+    /// What is said after the last answer.
+    pub(super) fn news(&self) -> &[Message] {
+        let last = self.history.iter().rposition(|message| message.role == Role::Assistant);
+        &self.history[last.map_or(0, |last| last + 1)..]
+    }
+
+    /// What the user says now, without results.
+    pub(super) fn said_now(&self) -> Vec<Message> {
+        self.news().iter().filter(|message| message.role == Role::User).cloned().collect()
+    }
+
+    /// Results of calls that came with this request.
+    pub(super) fn results(&self) -> Vec<(&str, &str)> {
+        let pieces = self.news().iter().flat_map(|message| &message.content);
+        let result = |piece| match piece {
+            &Piece::Result { ref call, ref text } => Some((call.as_str(), text.as_str())),
+            Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => None,
+        };
+        pieces.filter_map(result).collect()
+    }
+
+    /// When and how it is asked, with all that holds for this turn alone.
+    pub(super) fn asked(&self, asked: &Asked) -> AskedAt {
+        let (asking, client_tools) = (self.asking.clone(), self.tools.clone());
+        let terms = Terms { asking, client_tools, system: self.system.clone() };
+        AskedAt { terms: Some(Box::new(terms)), ..asked_at(asked) }
+    }
+
+    /// Whether a run is with whom the client asks.
+    pub(super) fn is_with(&self, run: &Run) -> bool {
+        run.about.agent == self.who.agent.map(|agent| agent.to_string())
+    }
+
+    /// Begins anew with all that the client knows.
+    async fn start(self, state: &AppState, caller: &Caller, asked: &Asked) -> Result<Course, CallError> {
+        let tasks = tasks(state)?;
+        self.check_model(state, caller).await?;
+        let system = self.system.into_iter().flatten().map(|words| Message::text(Role::System, words));
+        let first = Said {
+            id: letter_id(None),
+            messages: system.chain(self.history).collect(),
+            replaces: None,
+            tools: Vec::new(),
+            asked: asked_at(asked),
+        };
+        let letter = first.id.clone();
+        let keeping = match self.keep {
+            Keep::Not if self.tools.is_empty() => None,
+            Keep::Not => Some(Keeping::Parked),
+            Keep::New | Keep::In(..) => Some(Keeping::Kept),
+        };
+        let chat = ChatRun {
+            agent: self.who.agent,
+            first,
+            source: caller.source,
+            asking: self.asking,
+            client_tools: self.tools,
+        };
+        let Some(keeping) = keeping else {
+            return Ok(Course::unkept(&tasks.chat, caller, chat, Arc::new(Talk::unkept()), CancellationToken::new()));
+        };
+        let id = RunId::from(Uuid::now_v7());
+        let id = tasks.chat.begin(caller, id, &chat, keeping, None).await?;
+        let kept = (keeping == Keeping::Kept).then_some(id);
+        Ok(Course::of_run(tasks, caller, id, letter, crate::chat::follow::Place::default()).kept_as(kept))
+    }
+
+    /// Says what is new in a conversation.
+    async fn say(
+        self,
+        state: &AppState,
+        caller: &Caller,
+        asked: &Asked,
+        id: RunId,
+        replaces: Option<u32>,
+    ) -> Result<Course, CallError> {
+        let tasks = tasks(state)?;
+        let run = conversation(state, caller, id).await?;
+        if !self.is_with(&run) {
+            return Err(wrong("model", Words::new(&OTHER_MODEL)));
+        }
+        let messages = self.said_now();
+        if messages.is_empty() {
+            return Err(wrong("messages", Words::new(&NOTHING_NEW)));
+        }
+        self.check_model(state, caller).await?;
+        let (letter, asked) = (letter_id(None), self.asked(asked));
+        let said = Said { id: letter.clone(), messages, replaces, tools: Vec::new(), asked };
+        let place = last_place(tasks, caller, id).await?;
+        if !tasks.chat.say(caller, id, &Letter::Said(said), None).await? {
+            return Err(no_conversation(&id.to_string()));
+        }
+        Ok(Course::of_run(tasks, caller, id, letter, place).kept_as(Some(id)))
+    }
+
+    /// That somebody can be asked is known before anything is kept.
+    async fn check_model(&self, state: &AppState, caller: &Caller) -> Result<(), CallError> {
+        let asker = Asker { space: caller.space, user: caller.user };
+        let wanted = match self.who.agent {
+            Some(id) => match state.store.get_agent(caller.space, &id.to_string()).await? {
+                Some(agent) => {
+                    Wanted { provider: agent.spec.config.provider, model: agent.spec.config.model }
+                }
+                None => Wanted::default(),
+            },
+            None => self.who.wanted.clone(),
+        };
+        state.models.find(asker, &wanted).await.map(drop)
+    }
+}
+
+/// Where `metadata.conversation_id` says that the turn belongs.
+pub(super) fn keep(fields: &Fields<'_>) -> Result<Option<Keep>, CallError> {
+    let Some(given) = fields.get("metadata").and_then(|metadata| metadata.get("conversation_id")) else {
+        return Ok(None);
+    };
+    match given {
+        Value::Null => Ok(None),
+        Value::String(word) if word == "new" => Ok(Some(Keep::New)),
+        Value::String(id) => {
+            let id = id.parse().map_err(|_| no_conversation(id))?;
+            Ok(Some(Keep::In(id, None)))
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Err(wrong("metadata.conversation_id", Words::new(&super::reading::NOT_TEXT)))
+        }
+    }
+}
+
+/// A conversation of who asks.
+pub(super) async fn conversation(state: &AppState, caller: &Caller, id: RunId) -> Result<Run, CallError> {
+    let name = id.to_string();
+    let Some(user) = caller.user else { return Err(no_conversation(&name)) };
+    let found = tasks(state)?.journal.conversation(caller.space, user, id).await?;
+    found.filter(|run| run.about.conversation.is_some()).ok_or_else(|| no_conversation(&name))
+}
+
+fn no_conversation(name: &str) -> CallError {
+    missing("metadata.conversation_id", "conversation_not_found", &NO_CONVERSATION, name)
+}

@@ -1,0 +1,78 @@
+//! What earlier responses said: found by their ids, which say where in which run they are.
+
+use haft_agent::{Message, Role, Transcript};
+use haft_core::{CallError, Caller, ErrorKind, Message as Words, RunId};
+
+use super::request::Item;
+use crate::app::AppState;
+use crate::routes::chat::tasks;
+use crate::routes::v1::error::missing;
+use crate::routes::v1::ids::{MessagePlace, read_response};
+use crate::routes::v1::question::Keep;
+
+haft_core::templates! {
+    NO_PREVIOUS = "v1.noPreviousResponse",
+        "previous response with id '{name}' not found",
+        "没有 id 为 '{name}' 的先前响应";
+    NO_ITEM = "v1.noSuchItem",
+        "item with id '{name}' not found",
+        "没有 id 为 '{name}' 的条目";
+}
+
+/// Where what comes after a response belongs. What came after it before is as if it had not been.
+pub(super) async fn place_after(state: &AppState, caller: &Caller, id: &str) -> Result<Keep, CallError> {
+    let none = || {
+        let message = Words::new(&NO_PREVIOUS).with("name", id);
+        let error = CallError::new(ErrorKind::BadRequest, message);
+        error.detail("param", "previous_response_id").detail("code", "previous_response_not_found")
+    };
+    let (run, turn) = read_response(id).ok_or_else(none)?;
+    let transcript = kept(state, caller, run).await?.ok_or_else(none)?;
+    let place = transcript.turns.iter().position(|known| known.turn == turn).ok_or_else(none)?;
+    Ok(Keep::In(run, transcript.turns.get(place + 1).map(|next| next.turn)))
+}
+
+/// A conversation of who asks, with all that was said in it.
+async fn kept(state: &AppState, caller: &Caller, run: RunId) -> Result<Option<Transcript>, CallError> {
+    let Some(user) = caller.user else { return Ok(None) };
+    let found = crate::chat::read(&tasks(state)?.journal, caller.space, user, run).await?;
+    let found = found.filter(|(run, _)| run.about.conversation.is_some());
+    Ok(found.map(|(_, transcript)| transcript))
+}
+
+/// The input with the words that it only refers to.
+pub(super) async fn resolved(
+    state: &AppState,
+    caller: &Caller,
+    input: Vec<Item>,
+) -> Result<Vec<Message>, CallError> {
+    let mut history: Vec<Message> = Vec::with_capacity(input.len());
+    for item in input {
+        let message = match item {
+            Item::Said(message) => message,
+            Item::Reference(id) => words(state, caller, &id).await?,
+        };
+        match history.last_mut() {
+            Some(last) if (last.role, message.role) == (Role::Assistant, Role::Assistant) => {
+                last.content.extend(message.content);
+            }
+            Some(_) | None => history.push(message),
+        }
+    }
+    Ok(history)
+}
+
+async fn words(state: &AppState, caller: &Caller, id: &str) -> Result<Message, CallError> {
+    let none = || missing("input", "item_not_found", &NO_ITEM, id);
+    let place = MessagePlace::read(id).ok_or_else(none)?;
+    let transcript = kept(state, caller, place.run).await?.ok_or_else(none)?;
+    let turn = transcript.turns.iter().find(|turn| turn.turn == place.turn).ok_or_else(none)?;
+    let step = turn.steps.iter().find(|step| step.step == place.step);
+    let text = match (step, &turn.end) {
+        (Some(step), _) => &step.answer.text,
+        // The words of the tool that ended the turn stand behind its last step.
+        (None, Some(end)) => &end.text,
+        (None, None) => return Err(none()),
+    };
+    Ok(Message::text(Role::Assistant, text))
+}
