@@ -375,7 +375,7 @@ impl Scene {
             vec![""]
         } else if path.starts_with("/api/tools/") {
             self.tools.iter().map(String::as_str).collect()
-        } else if path.starts_with("/api/agents/") {
+        } else if ["/api/agents/", "/v1/models/"].iter().any(|start| path.starts_with(start)) {
             vec!["reader"]
         } else if path.starts_with("/api/providers/") {
             vec!["models", "openai"]

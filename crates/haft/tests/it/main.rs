@@ -52,6 +52,7 @@ mod tool_call_masks;
 mod tool_call_replay;
 mod tool_calls;
 mod traces;
+mod v1;
 mod versions;
 mod web;
 

@@ -135,7 +135,7 @@ fn fill(rng: &mut Rng, known: &Known, path: &str) -> String {
             ("{user}", _) => vec!["fuzz_user", known.user.as_str()],
             ("{name}", _) => vec!["fuzz_secret"],
             ("{id}", "tools") => vec!["fuzz_tool", "fuzz_http", "calculator"],
-            ("{id}", "agents") => vec!["fuzz_agent"],
+            ("{id}", "agents" | "models") => vec!["fuzz_agent"],
             ("{id}", "providers") => vec!["fuzz_provider", "fuzz_script"],
             ("{id}", "spaces") => vec![known.space.as_str()],
             ("{id}", "tokens") => vec![known.token.as_str()],

@@ -138,6 +138,7 @@ pub(super) fn table() -> Vec<Row> {
         of_artifacts(),
         of_people(),
         of_documentation(),
+        of_v1(),
     ];
     of_all.into_iter().flatten().collect()
 }
@@ -343,4 +344,16 @@ fn of_documentation() -> Vec<Row> {
         "GET /api/docs/docs.css",
     ];
     paths.into_iter().map(|path| get(path, Needs::Nothing)).collect()
+}
+
+/// Nobody has a model here, so whoever may ask for one learns just that.
+fn of_v1() -> Vec<Row> {
+    use Needs::{Call, Read};
+    let completion = json!({"model": "NEW", "messages": [{"role": "user", "content": "hi"}]});
+    vec![
+        get("GET /v1/models", Read),
+        get("GET /v1/models/{id}", Read),
+        row("POST /v1/chat/completions", Call, [Case::new(404).body(completion)]),
+        row("POST /v1/responses", Call, [Case::new(404).body(json!({"model": "NEW", "input": "hi"}))]),
+    ]
 }

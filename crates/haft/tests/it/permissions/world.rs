@@ -108,7 +108,7 @@ impl Things {
     pub(super) fn fill(&self, path: &str) -> String {
         let id: &str = match kind(path) {
             "tools" => &self.tool,
-            "agents" => &self.agent,
+            "agents" | "models" => &self.agent,
             "providers" => &self.provider,
             "tokens" => &self.token,
             "spaces" => &self.space,

@@ -1,0 +1,111 @@
+//! Failures: a status and OpenAI's form before the first byte, an error line after it.
+
+use axum::http::Method;
+use haft_testkit::{Client, Dialect, ModelReply};
+use serde_json::{Value, json};
+
+use super::{COMPLETIONS, RESPONSES, body, complete, function};
+use crate::chat::{Desk, user};
+
+/// The status, the type and the code of a refusal, which has the form of all.
+#[track_caller]
+fn refused(reply: &haft_testkit::Reply) -> (u16, &str, &Value) {
+    let error = &reply.body["error"];
+    assert!(error["message"].as_str().is_some_and(|words| !words.is_empty()), "{}", reply.body);
+    let names: Vec<&String> = error.as_object().expect("an error").keys().collect();
+    assert_eq!(names, ["message", "type", "param", "code"]);
+    (reply.status, error["type"].as_str().expect("a type"), &error["code"])
+}
+
+#[tokio::test]
+async fn the_door_and_the_routes_refuse_in_the_same_form() {
+    let desk = Desk::new(async |_| ModelReply::says("never")).await;
+    let anyone = Client::anonymous(&desk.server.url);
+    let wrong = "invalid_request_error";
+    for path in ["/v1/models", "/v1/nothing", "/v1", COMPLETIONS] {
+        let reply = anyone.get(path).await;
+        assert_eq!(refused(&reply), (401, wrong, &json!("invalid_api_key")), "{path}");
+        assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+    }
+    assert_eq!(refused(&desk.api.get("/v1/nothing").await).0, 404);
+    assert_eq!(refused(&desk.api.get(COMPLETIONS).await).0, 405);
+    let bytes = desk.api.send(Method::POST, COMPLETIONS, b"{}".to_vec()).await;
+    assert_eq!(refused(&bytes).0, 415);
+    let broken = desk.api.with("content-type", "application/json");
+    assert_eq!(refused(&broken.send(Method::POST, COMPLETIONS, b"{".to_vec()).await).0, 400);
+    for path in [COMPLETIONS, RESPONSES] {
+        let unknown = json!({"model": "nobody", "messages": [user("hi")], "input": "hi", "stream": true});
+        let reply = desk.api.post(path, &unknown).await;
+        assert_eq!(refused(&reply), (404, wrong, &json!("model_not_found")));
+        assert_eq!(reply.body["error"]["param"], "model");
+    }
+    assert!(desk.model.seen().is_empty());
+}
+
+#[tokio::test]
+async fn what_cannot_be_heeded_is_refused_by_name() {
+    let desk = Desk::new(async |_| ModelReply::says("never")).await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    for (field, value) in [
+        ("n", json!(2)),
+        ("stop", json!(["END"])),
+        ("response_format", json!({"type": "json_object"})),
+        ("temperature", json!("hot")),
+        ("messages", json!([])),
+        ("stream", json!("yes")),
+        ("metadata.conversation_id", json!("0190b5a0-0000-7000-8000-000000000000")),
+    ] {
+        let more = match field {
+            "metadata.conversation_id" => json!({"metadata": {"conversation_id": value}}),
+            _ => json!({field: value}),
+        };
+        let reply = complete(&desk.api, &agent, &json!([user("hi")]), &more).await;
+        let expected = if field.starts_with("metadata") { 404 } else { 400 };
+        assert_eq!((reply.status, &reply.body["error"]["param"]), (expected, &json!(field)), "{}", reply.body);
+    }
+    let search = json!({"model": agent, "input": "hi", "tools": [{"type": "web_search"}]});
+    let reply = desk.api.post(RESPONSES, &search).await;
+    assert_eq!(refused(&reply).0, 400);
+    assert!(reply.body["error"]["message"].as_str().expect("words").contains("web_search"));
+    let file = json!([{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]);
+    let reply = complete(&desk.api, &agent, &file, &json!({})).await;
+    assert!(reply.body["error"]["message"].as_str().expect("words").contains("files"), "{}", reply.body);
+    assert!(desk.model.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_model_that_fails_is_a_status_before_the_first_byte() {
+    let desk = Desk::new(async |asked| match asked.user_text() {
+        "limit" => ModelReply::status(429, Some(60)),
+        "key" => ModelReply::status(401, None),
+        "bad" => ModelReply::status(400, None),
+        _ => ModelReply::status(404, None),
+    })
+    .await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    for (text, status, kind) in
+        [("key", 502, "server_error"), ("bad", 422, "invalid_request_error"), ("none", 404, "invalid_request_error")]
+    {
+        for more in [json!({}), json!({"stream": true}), json!({"tools": [function("look")]})] {
+            let reply = complete(&desk.api, &agent, &json!([user(text)]), &more).await;
+            let (was, form, _) = refused(&reply);
+            assert_eq!((was, form), (status, kind), "{text} {more}: {}", reply.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_fails_within_its_answer_is_an_error_in_the_stream() {
+    let desk = Desk::new(async |_| ModelReply::says("It is so that ").error_in_stream("broken")).await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let asked = body(&agent, &json!([user("hi")]), &json!({"stream": true}));
+    let events = desk.api.post_for_events(COMPLETIONS, &asked).await.all().await;
+    assert_eq!(super::words(&events), "It is so that ");
+    let error = &events[events.len() - 2].data["error"];
+    assert_eq!((&error["type"], &error["code"]), (&json!("server_error"), &json!("server_error")), "{error}");
+    let asked = json!({"model": agent, "input": "hi", "stream": true, "store": false});
+    let events = desk.api.post_for_events(RESPONSES, &asked).await.all().await;
+    let last = events.last().expect("an end");
+    assert_eq!((last.name.as_str(), &last.data["response"]["status"]), ("response.failed", &json!("failed")));
+    assert_eq!(last.data["response"]["id"], events[0].data["response"]["id"]);
+}
