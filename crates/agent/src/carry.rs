@@ -11,12 +11,12 @@ use haft_runs::{Begin, Halt, NewRun, Planned, RunContext, Wait};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::at::At;
 use crate::chat::Chat;
 use crate::event::ChatEvent;
 use crate::result::{answered, cut, failed, shown, too_large};
 use crate::toolbox::{Bound, How};
 use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, key};
-use crate::turn::At;
 
 haft_core::templates! {
     NO_TOOL = "chat.noTool",

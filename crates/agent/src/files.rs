@@ -6,10 +6,10 @@ use haft_core::{ArtifactBytes, CallError, ErrorKind, Message};
 use haft_llm::{Image, ImageSource};
 use serde_json::{Map, Value, json};
 
+use crate::at::At;
 use crate::chat::Chat;
 use crate::result::{answered, failed, head};
 use crate::transcript::StepCall;
-use crate::turn::At;
 
 haft_core::templates! {
     NOT_TEXT = "chat.notText",

@@ -4,6 +4,7 @@
 //! `llm`'s, tools the engine's; nothing here knows of HTTP or SQL.
 
 mod ask;
+mod at;
 mod carry;
 mod chat;
 mod chat_run;
@@ -36,6 +37,6 @@ pub use transcript::{
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
-    let tables = [ask::TEMPLATES, carry::TEMPLATES, files::TEMPLATES, turn::TEMPLATES];
+    let tables = [ask::TEMPLATES, at::TEMPLATES, carry::TEMPLATES, files::TEMPLATES, turn::TEMPLATES];
     tables.into_iter().flatten().copied().collect()
 }

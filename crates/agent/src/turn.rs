@@ -2,30 +2,26 @@
 //! its answer or may not go on.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use haft_core::agent::Agent;
-use haft_core::{
-    AgentId, CallError, Caller, Effect, ErrorKind, Locale, Message, RequestId, RunId, Source, SpaceId,
-    ToolExecutionResult,
-};
+use haft_core::{AgentId, CallError, Caller, Effect, ErrorKind, Locale, Message, RequestId, Source, SpaceId};
 use haft_llm::{EndReason, ToolChoice};
 use haft_runs::{Halt, RunContext};
 use jiff::Timestamp;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::ask::{Telling, ask, cancelled};
+use crate::at::{At, Budget, STOP, begun};
 use crate::chat::Chat;
 use crate::chat_run::ChatRun;
 use crate::event::{ChatEvent, steps_of};
 use crate::fit::{Squeeze, fit};
 use crate::live::Talk;
-use crate::models::{Asker, Chosen, Wanted};
+use crate::models::{Asker, Wanted};
 use crate::prompt::{Images, image, request};
 use crate::said::{Letter, Piece};
-use crate::toolbox::{How, Toolbox};
-use crate::transcript::{Answer, CallState, Finish, StepCall, Transcript, TurnEnd, TurnStep, arguments, key};
+use crate::toolbox::Toolbox;
+use crate::transcript::{CallState, Finish, Transcript, TurnEnd, TurnStep, key};
 
 haft_core::templates! {
     NO_AGENT = "chat.noAgent",
@@ -34,15 +30,6 @@ haft_core::templates! {
     INACTIVE = "chat.agentOff",
         "the agent {agent} is switched off",
         "智能体 {agent} 已停用";
-    NO_MORE_STEPS = "chat.noMoreSteps",
-        "The turn ended after {most} steps; the answer is what was known by then",
-        "已达到 {most} 步上限；回答基于当时已知的信息";
-    NO_MORE_TIME = "chat.noMoreTime",
-        "The turn ended after {most} seconds; the answer is what was known by then",
-        "已达到 {most} 秒上限；回答基于当时已知的信息";
-    NO_MORE_TOKENS = "chat.noMoreTokens",
-        "The turn ended after {most} tokens; the answer is what was known by then",
-        "已达到 {most} 个 token 上限；回答基于当时已知的信息";
     CUT_SHORT = "chat.cutShort",
         "The answer ends where the model had written as much as it may",
         "模型输出达到长度上限，回答在此处中断";
@@ -60,50 +47,8 @@ const TOO_LONG: &str = "llm.contextTooLong";
 /// So often a conversation is made shorter for a model that says so.
 const MOST_SQUEEZES: usize = 3;
 
-/// The tool that ends a turn.
-const STOP: &str = "stop_response";
-
 /// The largest image that a conversation may hold, in bytes.
 const LARGEST_IMAGE: u64 = 10 << 20;
-
-/// All that a turn is carried on with.
-pub(crate) struct At {
-    pub(crate) conversation: RunId,
-    pub(crate) turn: u32,
-    pub(crate) caller: Caller,
-    pub(crate) agent: Option<Arc<Agent>>,
-    pub(crate) toolbox: Toolbox,
-    pub(crate) chosen: Chosen,
-    pub(crate) talk: Arc<Talk>,
-    pub(crate) cancel: CancellationToken,
-    pub(crate) budget: Budget,
-    /// Somebody may find the conversation again.
-    pub(crate) is_kept: bool,
-    /// It goes on after a crash.
-    pub(crate) is_durable: bool,
-    began: Instant,
-}
-
-/// What a turn may cost.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget {
-    steps: u32,
-    pub(crate) calls: usize,
-    time: Duration,
-    tokens: u64,
-}
-
-impl Budget {
-    fn of(agent: Option<&Agent>) -> Self {
-        let config = agent.map(|agent| agent.spec.config.clone()).unwrap_or_default();
-        Self {
-            steps: config.max_steps.max(1),
-            calls: config.max_calls as usize,
-            time: Duration::from_secs(config.max_seconds),
-            tokens: config.max_total_tokens,
-        }
-    }
-}
 
 /// Why a turn stops before it has its answer.
 enum Stop {
@@ -406,77 +351,6 @@ impl Chat {
         }
         images
     }
-}
-
-impl At {
-    fn say(&self, message: &Message) -> String {
-        message.render(self.caller.locale)
-    }
-
-    /// What of the budget is spent, where the next answer has to be the last.
-    fn spent(&self, transcript: &Transcript) -> Option<Message> {
-        let open = transcript.open()?;
-        let usage = open.usage();
-        let Budget { steps, time, tokens, .. } = self.budget;
-        if steps_of(open) >= steps {
-            return Some(Message::new(&NO_MORE_STEPS).with("most", steps));
-        }
-        if self.began.elapsed() >= time {
-            return Some(Message::new(&NO_MORE_TIME).with("most", time.as_secs()));
-        }
-        (usage.input + usage.output >= tokens).then(|| Message::new(&NO_MORE_TOKENS).with("most", tokens))
-    }
-
-    /// Whether a call ended the turn, or whoever asked has calls to carry out.
-    fn over(&self, transcript: &Transcript) -> Option<Finish> {
-        let last = transcript.open()?.steps.last()?;
-        let is_client = |call: &StepCall| {
-            call.state == CallState::Running && matches!(self.toolbox.how(&call.name), Some(How::Client))
-        };
-        if last.calls.iter().any(is_client) {
-            return Some(Finish::ToolCalls);
-        }
-        last.calls.iter().any(|call| self.stops(call)).then_some(Finish::ToolStop)
-    }
-
-    fn stops(&self, call: &StepCall) -> bool {
-        let CallState::Done(result) = &call.state else { return false };
-        let is_it = match self.toolbox.how(&call.name) {
-            Some(How::Tool(bound)) => bound.id == STOP,
-            Some(How::Client | How::FindTools | How::TaskResult | How::ReadResult) | None => false,
-        };
-        is_it && result["success"] == true
-    }
-
-    /// Tells of an answer what was not told while it came.
-    fn tell(&self, step: u32, answer: &Answer) {
-        for message in &answer.warnings {
-            self.talk.tell(ChatEvent::Warning { message: message.clone() });
-        }
-        for call in answer.calls.iter().filter_map(begun) {
-            tracing::info!(
-                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
-                turn = self.turn, step, call.id = %call.call_id, tool.name = call.name, "Chat: tool call"
-            );
-            self.talk.tell(ChatEvent::called(step, &call));
-        }
-    }
-
-    pub(crate) fn log_done(&self, result: &ToolExecutionResult) {
-        tracing::info!(
-            conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
-            turn = self.turn, call.id = %result.call_id, tool.name = %result.tool_name,
-            call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
-            call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
-            "Chat: tool done"
-        );
-    }
-}
-
-/// A call that nothing has come of yet.
-fn begun(call: &haft_llm::Call) -> Option<StepCall> {
-    let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
-    Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, state: CallState::Running })
 }
 
 /// What the turn said last: the words of its last answer, or of the tool that ended it.

@@ -78,6 +78,7 @@ async fn an_agent_is_made_and_read_with_every_field() {
             "name": "天气 clerk", "category": null, "description": "", "systemPrompt": "", "isActive": true, "locale": null,
             "config": {
                 "provider": null, "model": null, "temperature": null, "maxTokens": null, "maxSteps": 16,
+                "maxCalls": 128, "maxSeconds": 1800, "maxTotalTokens": 2_000_000,
                 "parallelToolCalls": true, "toolChoice": null, "resume": "auto",
             },
             "toolIds": [tool["id"], "calculator"],

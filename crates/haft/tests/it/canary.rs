@@ -39,6 +39,7 @@ async fn a_canary_is_in_no_output_whatsoever() {
     scene.import_and_search().await;
     scene.share_a_file().await;
     scene.ask_first().await;
+    scene.talk().await;
     scene.make_mistakes().await;
     let visitors = scene.let_people_in().await;
     scene.read_everything(&visitors).await;
@@ -67,6 +68,8 @@ struct Scene {
     artifact: String,
     /// A call that a person was asked about, and approved.
     task: String,
+    /// One in which every tool was called.
+    conversation: String,
 }
 
 impl Scene {
@@ -93,8 +96,22 @@ impl Scene {
         let events = tokio::spawn(api.events("/api/events").await.rest());
         let artifact = upload(&api, "notes.txt", "text/plain", b"Words.").await;
         let artifact = artifact["id"].as_str().expect("an id").to_owned();
-        let (tools, alert, task) = (Vec::new(), String::new(), String::new());
-        Self { watch, place, settings, server, api, log, events, upstream, tools, alert, artifact, task }
+        let [alert, task, conversation] = [const { String::new() }; 3];
+        Self {
+            watch,
+            place,
+            settings,
+            server,
+            api,
+            log,
+            events,
+            upstream,
+            tools: Vec::new(),
+            alert,
+            artifact,
+            task,
+            conversation,
+        }
     }
 
     /// Sends something, or only asks, and looks at what comes back.
@@ -337,6 +354,33 @@ impl Scene {
         assert_eq!(free.status, 200, "{}", free.body);
     }
 
+    /// A conversation in which every tool is called, answered whole and as it comes; and one with a model that
+    /// says all that it was sent.
+    async fn talk(&mut self) {
+        let calls: Vec<Value> =
+            self.tools.iter().map(|tool| json!({"name": tool, "arguments": {}})).collect();
+        let script =
+            json!([{"toolCalls": calls}, {"text": "Well."}, {"toolCalls": calls}, {"text": "Well."}]);
+        let provider = json!({"name": "teller", "kind": "scripted", "script": script});
+        assert_eq!(self.post("/api/providers", &provider).await.status, 201);
+        let agent = json!({"name": "talker", "toolIds": self.tools, "config": {"provider": "teller"}});
+        assert_eq!(self.post("/api/agents", &agent).await.status, 201);
+        let said = json!([{"role": "user", "content": "All of them."}]);
+        let reply = self.post("/api/chat", &json!({"agentId": "talker", "messages": said})).await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        assert!(reply.body.to_string().contains("***"), "the tools echo: {}", reply.body);
+        self.conversation = reply.data()["conversationId"].as_str().expect("an id").to_owned();
+        let again = json!({"conversationId": self.conversation, "messages": said, "stream": true});
+        let events = self.api.post_for_events("/api/chat", &again).await.rest().await;
+        assert!(events.contains("event: done"), "{events}");
+        self.watch.look("the events of a turn", &events);
+        let echoed = self.post("/api/chat", &json!({"provider": "openai", "messages": said})).await;
+        assert!(echoed.status >= 400, "an echo is no model: {}", echoed.body);
+        let question = json!({"model": "openai/m", "messages": said});
+        let echoed = self.post("/v1/chat/completions", &question).await;
+        assert!(echoed.status >= 400, "an echo is no model: {}", echoed.body);
+    }
+
     /// Every route that can be read, as the OpenAPI document has them.
     async fn read_everything(&self, visitors: &[Client]) {
         let document = self.send(&self.api, Method::GET, "/api/openapi.json", &Value::Null).await;
@@ -388,6 +432,8 @@ impl Scene {
             vec![self.task.as_str()]
         } else if path.starts_with("/api/tool-calls/") {
             vec![CALL]
+        } else if path.starts_with("/api/conversations/") {
+            vec![self.conversation.as_str()]
         } else if path.starts_with("/api/spaces/") {
             vec![space]
         } else if path.starts_with("/api/artifacts/") {

@@ -15,7 +15,7 @@ use crate::permissions::good_body;
 use crate::tasks::{execute, standing, taken};
 
 /// Operations that change no configuration; and one that needs a version that is held, which no route makes.
-const UNRECORDED: [&str; 15] = [
+const UNRECORDED: [&str; 21] = [
     "POST /api/tools/schema-preview",
     "POST /api/tools/{id}/execute",
     "POST /api/tools/{id}/circuit/reset",
@@ -31,6 +31,12 @@ const UNRECORDED: [&str; 15] = [
     "POST /api/logout",
     "POST /v1/chat/completions",
     "POST /v1/responses",
+    "POST /api/chat",
+    "POST /api/chat/with-tools",
+    "PATCH /api/conversations/{id}",
+    "DELETE /api/conversations/{id}",
+    "POST /api/conversations/{id}/continue",
+    "POST /api/conversations/{id}/cancel",
 ];
 
 /// What must be in no entry.

@@ -51,7 +51,8 @@ impl Desk {
 
     pub(crate) async fn with(model: ModelServer, weather: Upstream) -> Self {
         let place = Place::new();
-        let settings = asking(Settings::of(&place), &model);
+        // Where servers share a database, what one left behind is taken over soon.
+        let settings = asking(Settings::of(&place), &model).with("HAFT_TASK_LEASE_MS", "1000");
         let (server, api) = settings.start().await;
         let desk = Self { server, api, model, weather, settings, _place: place };
         desk.tool("weather", json!({})).await;

@@ -45,6 +45,7 @@ struct Known {
     /// A call that waits for a person.
     task: String,
     artifact: String,
+    conversation: String,
 }
 
 struct Served {
@@ -96,7 +97,15 @@ impl Served {
         let personal = me.data()["space"]["id"].as_str().expect("an id").to_owned();
         let artifact = upload(&self.api, "fuzz.txt", "text/plain", b"Words.").await;
         let artifact = artifact["id"].as_str().expect("an id").to_owned();
-        Known { space, token, user, personal, alert: self.alert().await, artifact, task: self.task().await }
+        let (alert, task) = (self.alert().await, self.task().await);
+        Known { space, token, user, personal, alert, artifact, task, conversation: self.conversation().await }
+    }
+
+    async fn conversation(&self) -> String {
+        let said = json!([{"role": "user", "content": "a"}]);
+        let reply = self.api.post("/api/chat", &json!({"provider": "fuzz_script", "messages": said})).await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        reply.data()["conversationId"].as_str().expect("an id").to_owned()
     }
 
     async fn task(&self) -> String {

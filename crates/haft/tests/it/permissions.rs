@@ -147,7 +147,10 @@ async fn who_is_not_known_learns_nothing() {
     assert_eq!((refusal.status, refusal.kind()), (401, "Unauthorized"));
     no_trace("a refusal", &refusal, &world);
     let v1_refusal = world.anyone.get("/v1/models").await;
-    assert_eq!((v1_refusal.status, &v1_refusal.body["error"]["code"]), (401, &Value::from("invalid_api_key")));
+    assert_eq!(
+        (v1_refusal.status, &v1_refusal.body["error"]["code"]),
+        (401, &Value::from("invalid_api_key"))
+    );
     let unknown = world.anyone.with("authorization", "Bearer haft_nobody");
     let unknown_refusal = unknown.get("/api/tools").await;
     assert_eq!(unknown_refusal.status, 401);

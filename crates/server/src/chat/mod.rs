@@ -12,9 +12,21 @@ pub use around::StoredSurroundings;
 use std::collections::HashMap;
 
 use haft_agent::{ChatRun, Transcript};
-use haft_core::{CallError, ErrorKind};
+use haft_core::{CallError, ErrorKind, RunId, SpaceId, UserId};
 use haft_runs::{Run, Step};
 use haft_store::RunJournal;
+
+/// A conversation of a user that has not ended, with all that was said in it.
+pub(crate) async fn read(
+    journal: &RunJournal,
+    space: SpaceId,
+    user: UserId,
+    id: RunId,
+) -> Result<Option<(Run, Transcript)>, CallError> {
+    let Some(run) = journal.conversation(space, user, id).await? else { return Ok(None) };
+    let transcript = transcript(journal, &run).await?;
+    Ok(Some((run, transcript)))
+}
 
 /// What was said in a conversation.
 pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transcript, CallError> {

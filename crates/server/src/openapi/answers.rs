@@ -50,7 +50,8 @@ pub(super) fn of(route: &Route, components: &Value) -> Value {
 
 /// The ways to fail that routes have in common.
 pub(super) fn shared(routes: &[Route]) -> Value {
-    let statuses: BTreeSet<u16> = routes.iter().filter(|route| own_failure(route).is_none()).flat_map(failing).collect();
+    let statuses: BTreeSet<u16> =
+        routes.iter().filter(|route| own_failure(route).is_none()).flat_map(failing).collect();
     let answers: Map<String, Value> =
         statuses.into_iter().map(|status| (shared_name(status), failure(status, "Error"))).collect();
     Value::Object(answers)
@@ -174,7 +175,8 @@ fn failing(route: &Route) -> BTreeSet<u16> {
 }
 
 fn kinds(route: &Route) -> Vec<ErrorKind> {
-    if is_call(route) || (route.base == Base::V1 && route.method == Method::POST) {
+    let is_asked = route.path.starts_with("/chat") || route.path.ends_with("/continue");
+    if is_call(route) || is_asked || (route.base == Base::V1 && route.method == Method::POST) {
         return ErrorKind::ALL.to_vec();
     }
     let mut kinds = vec![

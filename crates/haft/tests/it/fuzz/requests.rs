@@ -136,6 +136,7 @@ fn fill(rng: &mut Rng, known: &Known, path: &str) -> String {
             ("{name}", _) => vec!["fuzz_secret"],
             ("{id}", "tools") => vec!["fuzz_tool", "fuzz_http", "calculator"],
             ("{id}", "agents" | "models") => vec!["fuzz_agent"],
+            ("{id}", "conversations") => vec![known.conversation.as_str()],
             ("{id}", "providers") => vec!["fuzz_provider", "fuzz_script"],
             ("{id}", "spaces") => vec![known.space.as_str()],
             ("{id}", "tokens") => vec![known.token.as_str()],

@@ -135,6 +135,7 @@ pub(super) fn table() -> Vec<Row> {
         of_providers_and_secrets(),
         of_alerts(),
         of_tasks(),
+        of_chat(),
         of_artifacts(),
         of_people(),
         of_documentation(),
@@ -275,6 +276,36 @@ fn of_alerts() -> Vec<Row> {
         get("GET /api/alerts/{id}", Read),
         row("PUT /api/alerts/{id}", Edit, [Case::new(200).body(alert(2))]),
         row("DELETE /api/alerts/{id}", Edit, [Case::new(200)]),
+    ]
+}
+
+fn of_chat() -> Vec<Row> {
+    use Needs::{Call, Read};
+    // Who may call has conversations of their own. Another's is not there, whatever one may.
+    let anothers = || Case::new(404);
+    let read = || [anothers(), Case::new(200).needs(Call).hidden().own()];
+    let write = || [anothers(), Case::new(200).own()];
+    let title = || json!({"title": "Another"});
+    let said = json!({"provider": "NEW", "messages": [{"role": "user", "content": "hi"}]});
+    // There is no such provider: whoever may come learns just that.
+    let asked = || Case::new(422).body(said.clone());
+    vec![
+        row("POST /api/chat", Call, [asked()]),
+        row("POST /api/chat/with-tools", Call, [asked()]),
+        get("GET /api/conversations", Read),
+        row("GET /api/conversations/{id}", Read, read()),
+        row(
+            "PATCH /api/conversations/{id}",
+            Call,
+            [anothers().body(title()), Case::new(200).body(title()).own()],
+        ),
+        row("DELETE /api/conversations/{id}", Call, write()),
+        // Its last turn has its answer.
+        row("POST /api/conversations/{id}/continue", Call, [anothers(), Case::new(409).own()]),
+        row("POST /api/conversations/{id}/cancel", Call, write()),
+        row("GET /api/conversations/{id}/events", Read, [anothers()]),
+        row("GET /api/conversations/{id}/export", Read, read()),
+        row("GET /api/conversations/{id}/tool-context", Read, read()),
     ]
 }
 

@@ -58,6 +58,8 @@ pub(super) struct Things {
     pub(super) artifact: String,
     /// A call that waits for a person.
     pub(super) task: String,
+    /// A conversation of the filer.
+    pub(super) conversation: String,
 }
 
 impl Things {
@@ -77,6 +79,7 @@ impl Things {
             alert: name(),
             artifact: name(),
             task: name(),
+            conversation: name(),
         }
     }
 
@@ -88,7 +91,7 @@ impl Things {
         Self::missing(NO_NAME)
     }
 
-    pub(super) fn all(&self) -> [&str; 11] {
+    pub(super) fn all(&self) -> [&str; 12] {
         [
             &self.tool,
             &self.agent,
@@ -101,6 +104,7 @@ impl Things {
             &self.alert,
             &self.artifact,
             &self.task,
+            &self.conversation,
         ]
     }
 
@@ -117,6 +121,7 @@ impl Things {
             "alerts" => &self.alert,
             "artifacts" => &self.artifact,
             "tasks" | "approvals" | "callbacks" => &self.task,
+            "conversations" => &self.conversation,
             _ => NOBODY,
         };
         let filled: [(&str, &str); 5] = [
@@ -285,6 +290,9 @@ impl World {
             "artifacts" if case.is_own && may(Needs::Call) => {
                 things.artifact = id(&upload(&actor.client, &new_name(), "text/plain", b"Words.").await);
             }
+            "conversations" if case.is_own && may(Needs::Call) => {
+                things.conversation = conversation_of(&actor.client).await;
+            }
             "tokens" => {
                 let owner = if case.is_own { &actor.session } else { &self.bystander };
                 things.token = id(&make(owner, "/api/tokens", &name).await);
@@ -314,8 +322,20 @@ impl World {
 
     /// The things of the space as they are. What was refused has not changed them.
     pub(super) async fn standing(&self) -> Value {
-        let Things { tool, agent, provider, secret, token, space, user, call, alert, artifact, task } =
-            &self.by_id;
+        let Things {
+            tool,
+            agent,
+            provider,
+            secret,
+            token,
+            space,
+            user,
+            call,
+            alert,
+            artifact,
+            task,
+            conversation,
+        } = &self.by_id;
         let of = async |client: &Client, path: String| {
             let reply = client.get(&path).await;
             assert_eq!(reply.status, 200, "{path}: {}", reply.body);
@@ -340,6 +360,7 @@ impl World {
             "call": of(&self.admin, format!("/api/tool-calls/{call}")).await,
             "alert": of(&self.admin, format!("/api/alerts/{alert}")).await,
             "task": of(&self.admin, format!("/api/tasks/{task}")).await,
+            "conversation": of(&self.filer, format!("/api/conversations/{conversation}")).await,
             "approval": of(&self.admin, format!("/api/approvals/{task}")).await,
             // When it was used last does change.
             "token": within(&tokens, "id", token).is_some(),
@@ -366,7 +387,19 @@ async fn furnish((admin, filer): (&Client, &Client), space: String, token: Strin
     asked["policy"] = json!("ask");
     make(admin, "/api/tools", &asked).await;
     let task = task_of(admin).await;
-    Things { tool, agent, provider, secret, token, space, user, call, alert, artifact, task }
+    let script = json!([{"text": "Of the zeppelin."}]);
+    let model = json!({"name": "zeppelin_model", "kind": "scripted", "script": script});
+    make(admin, "/api/providers", &model).await;
+    let conversation = conversation_of(filer).await;
+    Things { tool, agent, provider, secret, token, space, user, call, alert, artifact, task, conversation }
+}
+
+/// A conversation whose one turn has its answer.
+async fn conversation_of(client: &Client) -> String {
+    let said = json!([{"role": "user", "content": "Tell of the zeppelin."}]);
+    let reply = client.post("/api/chat", &json!({"provider": "zeppelin_model", "messages": said})).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    text(reply.data(), "conversationId").to_owned()
 }
 
 /// A call that waits for a person.

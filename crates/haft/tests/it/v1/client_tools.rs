@@ -136,7 +136,8 @@ async fn a_choice_of_tools_holds_for_the_request_that_makes_it() {
     let asked = json!([user("look!")]);
     let must = json!({"tools": [function("look")], "tool_choice": "required", "parallel_tool_calls": false});
     let reply = complete(&desk.api, &agent, &asked, &must).await;
-    let may = json!({"tools": [function("look"), function("other")], "tool_choice": "auto", "temperature": 0.1});
+    let may =
+        json!({"tools": [function("look"), function("other")], "tool_choice": "auto", "temperature": 0.1});
     choice(&complete(&desk.api, &agent, &returned(&asked, &reply), &may).await);
     let seen = desk.model.seen();
     assert_eq!(seen[0].tool_choice.as_deref(), Some("required"));

@@ -85,7 +85,8 @@ async fn words_come_while_the_model_still_writes_and_thoughts_apart_from_them() 
         seen.push(events.event().await);
     }
     assert_eq!(words(&seen), "Hello");
-    let thought = seen.iter().find_map(|event| event.data["choices"][0]["delta"]["reasoning_content"].as_str());
+    let thought =
+        seen.iter().find_map(|event| event.data["choices"][0]["delta"]["reasoning_content"].as_str());
     assert_eq!(thought, Some("Hm."));
     permits.add_permits(10);
     seen.extend(events.all().await);
@@ -123,15 +124,21 @@ async fn what_is_asked_for_reaches_the_model() {
 async fn a_model_can_be_named_without_an_agent_and_all_are_listed() {
     let desk = Desk::new(async |asked| ModelReply::says(asked.model)).await;
     let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
-    for (name, expected) in [("openai/test-small", "test-small"), ("test-large", "test-large"), ("gemini/x/y", "x/y")] {
+    for (name, expected) in
+        [("openai/test-small", "test-small"), ("test-large", "test-large"), ("gemini/x/y", "x/y")]
+    {
         let reply = complete(&desk.api, name, &json!([user("hi")]), &json!({})).await;
         assert_eq!(choice(&reply)["message"]["content"], expected);
         assert_eq!(reply.body["model"], name);
     }
     assert!(desk.model.seen().iter().all(|asked| asked.tools.is_empty() && asked.system.is_none()));
     let list = desk.api.get("/v1/models").await;
-    let ids: Vec<&str> =
-        list.body["data"].as_array().expect("a list").iter().filter_map(|model| model["id"].as_str()).collect();
+    let ids: Vec<&str> = list.body["data"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|model| model["id"].as_str())
+        .collect();
     for id in [agent.as_str(), "openai/test-small", "anthropic/test-large"] {
         assert!(ids.contains(&id), "{ids:?}");
     }

@@ -61,7 +61,12 @@ async fn what_cannot_be_heeded_is_refused_by_name() {
         };
         let reply = complete(&desk.api, &agent, &json!([user("hi")]), &more).await;
         let expected = if field.starts_with("metadata") { 404 } else { 400 };
-        assert_eq!((reply.status, &reply.body["error"]["param"]), (expected, &json!(field)), "{}", reply.body);
+        assert_eq!(
+            (reply.status, &reply.body["error"]["param"]),
+            (expected, &json!(field)),
+            "{}",
+            reply.body
+        );
     }
     let search = json!({"model": agent, "input": "hi", "tools": [{"type": "web_search"}]});
     let reply = desk.api.post(RESPONSES, &search).await;
@@ -83,9 +88,11 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
     })
     .await;
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
-    for (text, status, kind) in
-        [("key", 502, "server_error"), ("bad", 422, "invalid_request_error"), ("none", 404, "invalid_request_error")]
-    {
+    for (text, status, kind) in [
+        ("key", 502, "server_error"),
+        ("bad", 422, "invalid_request_error"),
+        ("none", 404, "invalid_request_error"),
+    ] {
         for more in [json!({}), json!({"stream": true}), json!({"tools": [function("look")]})] {
             let reply = complete(&desk.api, &agent, &json!([user(text)]), &more).await;
             let (was, form, _) = refused(&reply);

@@ -12,10 +12,9 @@ fn within(id: &str) -> Value {
 
 #[tokio::test]
 async fn a_conversation_is_begun_and_gone_on_with_and_only_what_is_new_is_said() {
-    let desk = Desk::new(async |asked: AskedModel| {
-        ModelReply::says(format!("{} before", asked.answers_before()))
-    })
-    .await;
+    let desk =
+        Desk::new(async |asked: AskedModel| ModelReply::says(format!("{} before", asked.answers_before())))
+            .await;
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
     let system = json!({"role": "system", "content": "Be short."});
     let first = complete(&desk.api, &agent, &json!([system, user("one")]), &within("new")).await;
@@ -34,7 +33,10 @@ async fn a_conversation_is_begun_and_gone_on_with_and_only_what_is_new_is_said()
     assert!(seen.iter().all(|asked| asked.system.as_deref() == Some("You are a clerk.\n\nBe short.")));
     let kept = desk.api.get(&format!("/api/conversations/{id}")).await;
     let turns = kept.data()["turns"].as_array().expect("turns");
-    let said: Vec<&Value> = turns.iter().map(|turn| &turn["input"].as_array().expect("input").last().expect("one")["content"]).collect();
+    let said: Vec<&Value> = turns
+        .iter()
+        .map(|turn| &turn["input"].as_array().expect("input").last().expect("one")["content"])
+        .collect();
     assert_eq!(said, ["one", "two", "three"]);
     desk.check();
 }

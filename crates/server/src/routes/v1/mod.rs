@@ -44,6 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    let own = [models::TEMPLATES, question::TEMPLATES, reading::TEMPLATES, responses::TEMPLATES, words::TEMPLATES];
+    let own =
+        [models::TEMPLATES, question::TEMPLATES, reading::TEMPLATES, responses::TEMPLATES, words::TEMPLATES];
     own.into_iter().flatten().copied()
 }

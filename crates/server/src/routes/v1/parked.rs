@@ -35,7 +35,9 @@ pub(super) async fn go_on(
         return Ok(None);
     }
     let tasks = tasks(state)?;
-    let Some((run, transcript)) = read(&tasks.journal, caller.space, user, id).await? else { return Ok(None) };
+    let Some((run, transcript)) = read(&tasks.journal, caller.space, user, id).await? else {
+        return Ok(None);
+    };
     if !question.is_with(&run) {
         return Ok(None);
     }
@@ -45,9 +47,9 @@ pub(super) async fn go_on(
     let letter = letter_of(id, turn, &places, &messages);
     if let Some(begun) = transcript.turn_of(&letter) {
         // The same once more: its client was cut off, or tries again.
-        return again(begun, last, &letter, question, state, caller, asked).await.map(|course| {
-            course.map(|course| course.kept_as(kept))
-        });
+        return again(begun, last, &letter, question, state, caller, asked)
+            .await
+            .map(|course| course.map(|course| course.kept_as(kept)));
     }
     let results = results_of(&transcript, last, turn, &places);
     let is_waiting = last.end.as_ref().is_some_and(|end| end.finish == Finish::ToolCalls);
@@ -74,9 +76,12 @@ async fn again(
     asked: &Asked,
 ) -> Result<Option<Course>, CallError> {
     let tasks = tasks(state)?;
-    let Some(first) = question.results().first().and_then(|(id, _)| CallPlace::read(id)) else { return Ok(None) };
+    let Some(first) = question.results().first().and_then(|(id, _)| CallPlace::read(id)) else {
+        return Ok(None);
+    };
     let id = first.run;
-    let failed = begun.end.as_ref().is_some_and(|end| matches!(end.finish, Finish::Error | Finish::Cancelled));
+    let failed =
+        begun.end.as_ref().is_some_and(|end| matches!(end.finish, Finish::Error | Finish::Cancelled));
     if !failed || begun.turn != last.turn {
         let place = Place::after(begun.turn.saturating_sub(1));
         return Ok(Some(Course::of_run(tasks, caller, id, letter.to_owned(), place)));

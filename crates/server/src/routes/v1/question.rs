@@ -133,7 +133,13 @@ impl Question {
             client_tools: self.tools,
         };
         let Some(keeping) = keeping else {
-            return Ok(Course::unkept(&tasks.chat, caller, chat, Arc::new(Talk::unkept()), CancellationToken::new()));
+            return Ok(Course::unkept(
+                &tasks.chat,
+                caller,
+                chat,
+                Arc::new(Talk::unkept()),
+                CancellationToken::new(),
+            ));
         };
         let id = RunId::from(Uuid::now_v7());
         let id = tasks.chat.begin(caller, id, &chat, keeping, None).await?;

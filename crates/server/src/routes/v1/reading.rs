@@ -74,8 +74,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn temperature(&self) -> Result<Option<f64>, CallError> {
-        let bad =
-            || wrong("temperature", Words::new(&OUT_OF_RANGE).with("least", "0").with("most", "2"));
+        let bad = || wrong("temperature", Words::new(&OUT_OF_RANGE).with("least", "0").with("most", "2"));
         let read = |value: &Value| value.as_f64().filter(|number| (0.0..=2.0).contains(number));
         self.get("temperature").map(|value| read(value).ok_or_else(bad)).transpose()
     }

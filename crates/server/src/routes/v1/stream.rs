@@ -67,7 +67,14 @@ pub(super) async fn respond<T: Telling>(
             return Ok(failed.response());
         }
         let telling = telling(&course);
-        let flow = Flow { course, telling, first: Some(first), turn: Some(turn), asked: asked.clone(), is_over: false };
+        let flow = Flow {
+            course,
+            telling,
+            first: Some(first),
+            turn: Some(turn),
+            asked: asked.clone(),
+            is_over: false,
+        };
         return Ok(response(state, flow));
     }
     let telling = telling(&course);

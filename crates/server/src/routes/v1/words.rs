@@ -141,7 +141,8 @@ mod tests {
     fn the_same_words_once_more_are_sent_once() {
         let mut words = Words::default();
         let reset = ChatEvent::MessageReset { step: 1 };
-        let events = [text(1, "It is "), text(1, "18"), reset, text(1, "It"), text(1, " is 18"), text(1, " °C")];
+        let events =
+            [text(1, "It is "), text(1, "18"), reset, text(1, "It"), text(1, " is 18"), text(1, " °C")];
         assert_eq!(sent(&mut words, &events).expect("the same"), "It is 18 °C");
     }
 

@@ -85,7 +85,9 @@ fn input(given: &Value) -> Result<(Vec<String>, Vec<Item>), CallError> {
             Some(Item::Said(message)) if message.role == Role::System => system.push(message.words()),
             // What an assistant says and calls before anybody answers is one message.
             Some(Item::Said(message)) if message.role == Role::Assistant => match input.last_mut() {
-                Some(Item::Said(last)) if last.role == Role::Assistant => last.content.extend(message.content),
+                Some(Item::Said(last)) if last.role == Role::Assistant => {
+                    last.content.extend(message.content)
+                }
                 Some(_) | None => input.push(Item::Said(message)),
             },
             Some(item) => input.push(item),

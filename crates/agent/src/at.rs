@@ -1,0 +1,140 @@
+//! Where a turn stands: all that it is carried on with, what it may still cost, and what it says of itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::agent::Agent;
+use haft_core::{Caller, Message, RunId, ToolExecutionResult};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{ChatEvent, steps_of};
+use crate::live::Talk;
+use crate::models::Chosen;
+use crate::toolbox::{How, Toolbox};
+use crate::transcript::{Answer, CallState, Finish, StepCall, Transcript, arguments};
+
+haft_core::templates! {
+    NO_MORE_STEPS = "chat.noMoreSteps",
+        "The turn ended after {most} steps; the answer is what was known by then",
+        "已达到 {most} 步上限；回答基于当时已知的信息";
+    NO_MORE_TIME = "chat.noMoreTime",
+        "The turn ended after {most} seconds; the answer is what was known by then",
+        "已达到 {most} 秒上限；回答基于当时已知的信息";
+    NO_MORE_TOKENS = "chat.noMoreTokens",
+        "The turn ended after {most} tokens; the answer is what was known by then",
+        "已达到 {most} 个 token 上限；回答基于当时已知的信息";
+}
+
+/// The tool that ends a turn.
+pub(crate) const STOP: &str = "stop_response";
+
+/// All that a turn is carried on with.
+pub(crate) struct At {
+    pub(crate) conversation: RunId,
+    pub(crate) turn: u32,
+    pub(crate) caller: Caller,
+    pub(crate) agent: Option<Arc<Agent>>,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) chosen: Chosen,
+    pub(crate) talk: Arc<Talk>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) budget: Budget,
+    /// Somebody may find the conversation again.
+    pub(crate) is_kept: bool,
+    /// It goes on after a crash.
+    pub(crate) is_durable: bool,
+    pub(crate) began: Instant,
+}
+
+/// What a turn may cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) steps: u32,
+    pub(crate) calls: usize,
+    time: Duration,
+    tokens: u64,
+}
+
+impl Budget {
+    pub(crate) fn of(agent: Option<&Agent>) -> Self {
+        let config = agent.map(|agent| agent.spec.config.clone()).unwrap_or_default();
+        Self {
+            steps: config.max_steps.max(1),
+            calls: config.max_calls as usize,
+            time: Duration::from_secs(config.max_seconds),
+            tokens: config.max_total_tokens,
+        }
+    }
+}
+
+impl At {
+    pub(crate) fn say(&self, message: &Message) -> String {
+        message.render(self.caller.locale)
+    }
+
+    /// What of the budget is spent, where the next answer has to be the last.
+    pub(crate) fn spent(&self, transcript: &Transcript) -> Option<Message> {
+        let open = transcript.open()?;
+        let usage = open.usage();
+        let Budget { steps, time, tokens, .. } = self.budget;
+        if steps_of(open) >= steps {
+            return Some(Message::new(&NO_MORE_STEPS).with("most", steps));
+        }
+        if self.began.elapsed() >= time {
+            return Some(Message::new(&NO_MORE_TIME).with("most", time.as_secs()));
+        }
+        (usage.input + usage.output >= tokens).then(|| Message::new(&NO_MORE_TOKENS).with("most", tokens))
+    }
+
+    /// Whether a call ended the turn, or whoever asked has calls to carry out.
+    pub(crate) fn over(&self, transcript: &Transcript) -> Option<Finish> {
+        let last = transcript.open()?.steps.last()?;
+        let is_client = |call: &StepCall| {
+            call.state == CallState::Running && matches!(self.toolbox.how(&call.name), Some(How::Client))
+        };
+        if last.calls.iter().any(is_client) {
+            return Some(Finish::ToolCalls);
+        }
+        last.calls.iter().any(|call| self.stops(call)).then_some(Finish::ToolStop)
+    }
+
+    fn stops(&self, call: &StepCall) -> bool {
+        let CallState::Done(result) = &call.state else { return false };
+        let is_it = match self.toolbox.how(&call.name) {
+            Some(How::Tool(bound)) => bound.id == STOP,
+            Some(How::Client | How::FindTools | How::TaskResult | How::ReadResult) | None => false,
+        };
+        is_it && result["success"] == true
+    }
+
+    /// Tells of an answer what was not told while it came.
+    pub(crate) fn tell(&self, step: u32, answer: &Answer) {
+        for message in &answer.warnings {
+            self.talk.tell(ChatEvent::Warning { message: message.clone() });
+        }
+        for call in answer.calls.iter().filter_map(begun) {
+            tracing::info!(
+                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
+                turn = self.turn, step, call.id = %call.call_id, tool.name = call.name, "Chat: tool call"
+            );
+            self.talk.tell(ChatEvent::called(step, &call));
+        }
+    }
+
+    pub(crate) fn log_done(&self, result: &ToolExecutionResult) {
+        tracing::info!(
+            conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
+            turn = self.turn, call.id = %result.call_id, tool.name = %result.tool_name,
+            call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
+            call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
+            "Chat: tool done"
+        );
+    }
+}
+
+/// A call that nothing has come of yet.
+pub(crate) fn begun(call: &haft_llm::Call) -> Option<StepCall> {
+    let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
+    Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, state: CallState::Running })
+}
