@@ -1,7 +1,5 @@
 // What happens in the space while it happens: one stream for the whole console, which comes again by itself.
-import { createParser } from 'eventsource-parser';
-
-import { ownHeaders } from './client';
+import { readEvents } from './sse';
 
 /** An event as the server tells it; `type` says which fields there are. */
 export interface HaftEvent {
@@ -14,8 +12,6 @@ export type StreamState = 'connecting' | 'open' | 'lost';
 
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 15_000;
-/** The server says something every 15 seconds, if only that it is there. */
-const LONGEST_SILENCE = 45_000;
 
 export class EventStream {
   private readonly listeners = new Set<Listener>();
@@ -66,31 +62,18 @@ export class EventStream {
   }
 
   private async once(signal: AbortSignal, opened: () => void): Promise<void> {
-    const headers = { ...ownHeaders(), ...(this.last === undefined ? {} : { 'last-event-id': this.last }) };
-    const silence = new AbortController();
-    const answer = await fetch('/api/events', { headers, signal: AbortSignal.any([signal, silence.signal]) });
-    if (!answer.ok || answer.body === null) throw new Error(answer.statusText);
-    opened();
-    this.become('open');
-    const parser = createParser({
+    await readEvents('/api/events', {
+      signal,
+      last: this.last,
+      onOpen: () => {
+        opened();
+        this.become('open');
+      },
       onEvent: ({ id, data }) => {
         this.last = id ?? this.last;
         const event = JSON.parse(data) as HaftEvent;
         for (const listener of this.listeners) listener(event);
       },
     });
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-    // After a machine slept, or a network changed, a connection may be dead without saying so.
-    const wait = () => setTimeout(() => silence.abort(), LONGEST_SILENCE);
-    let patience = wait();
-    try {
-      for (let part = await reader.read(); !part.done; part = await reader.read()) {
-        clearTimeout(patience);
-        patience = wait();
-        parser.feed(part.value);
-      }
-    } finally {
-      clearTimeout(patience);
-    }
   }
 }

@@ -1,4 +1,4 @@
-// A call that was taken on as a task, followed to its end.
+// A call that was taken on as a task: followed to its end, and how far it has come.
 import { api, ask, type Schemas } from './client';
 
 type Result = Schemas['ToolExecutionResult'];
@@ -33,4 +33,26 @@ export async function outcomeOf(
     if (task.result !== null) return task.result;
     await rest(signal);
   }
+}
+
+export const isEnded = (task: Task): boolean => !['queued', 'waiting', 'running'].includes(task.status);
+
+export interface HowFar {
+  /** From 0 to 1. */
+  fraction: number | undefined;
+  message: string | undefined;
+}
+
+export function howFar({ progress }: Task): HowFar {
+  const fields: Record<string, unknown> = progress ?? {};
+  const { fraction, message } = fields;
+  return {
+    fraction: typeof fraction === 'number' ? Math.min(1, Math.max(0, fraction)) : undefined,
+    message: typeof message === 'string' && message !== '' ? message : undefined,
+  };
+}
+
+/** What went wrong, where something did. */
+export function failureOf({ result }: Task): Schemas['FailedExecution']['error'] | undefined {
+  return result === null || result.success ? undefined : result.error;
 }

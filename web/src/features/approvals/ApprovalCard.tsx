@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import type { Approval } from '@/api/approvals';
 import { api, ask } from '@/api/client';
 import { useMay } from '@/api/me';
+import { type Leaving, useDecide } from '@/api/useDecide';
 import { asSchema } from '@/components/schema-form/schema';
 
 import css from './ApprovalCard.module.css';
@@ -12,7 +13,6 @@ import { ApprovalHead } from './ApprovalHead';
 import { Asker } from './Asker';
 import { LinkButton } from './LinkButton';
 import { Question } from './Question';
-import { type Leaving, useDecide } from './useDecide';
 
 export const cardId = (id: string) => `approval-${id}`;
 

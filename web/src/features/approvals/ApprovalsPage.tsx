@@ -5,6 +5,7 @@ import { CircleCheck, CircleSlash, UserRoundCheck } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 
 import { type Approval, approvalsQuery } from '@/api/approvals';
+import type { Leaving } from '@/api/useDecide';
 import { Empty, ErrorNote } from '@/components/Note';
 import { Loading, LoadFailed, Page } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
@@ -13,7 +14,6 @@ import { useWords, words } from '@/i18n/language';
 import { ApprovalCard, cardId } from './ApprovalCard';
 import css from './ApprovalsPage.module.css';
 import { Decided } from './Decided';
-import type { Leaving } from './useDecide';
 
 const WORDS = words(
   {

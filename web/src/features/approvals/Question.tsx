@@ -4,6 +4,8 @@ import { useEffect, useRef, useState } from 'react';
 
 import type { Approval, DecideApproval } from '@/api/approvals';
 import { ApiError, wordsOf } from '@/api/client';
+import { AskedArguments, type Drawing } from '@/components/approval/AskedArguments';
+import { DenyDialog } from '@/components/approval/DenyDialog';
 import { Button } from '@/components/Button';
 import { TextField } from '@/components/Field';
 import { ErrorNote, Hint, WarningNote } from '@/components/Note';
@@ -12,8 +14,6 @@ import { isSame, type JsonObject } from '@/components/schema-form/schema';
 import { useWords, words } from '@/i18n/language';
 
 import css from './ApprovalCard.module.css';
-import { AskedArguments, type Drawing } from './AskedArguments';
-import { DenyDialog } from './DenyDialog';
 
 const WORDS = words(
   {

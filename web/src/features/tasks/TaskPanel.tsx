@@ -7,14 +7,14 @@ import { IconButton } from '@/components/Button';
 import { Dialog } from '@/components/Dialog';
 import { Badge, WarningNote } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
+import { Progress } from '@/components/Progress';
+import { useStanding } from '@/components/taskStanding';
 import { useNow } from '@/components/useNow';
 import { Value } from '@/components/Value';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
 import { useWords, words } from '@/i18n/language';
 
-import { Progress } from './Progress';
-import { useStanding } from './standing';
 import { TaskActions } from './TaskActions';
 import { TaskFacts } from './TaskFacts';
 import { TaskMark } from './TaskMark';

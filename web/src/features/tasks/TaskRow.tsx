@@ -4,11 +4,11 @@ import { Bot, Skull, UserRound } from 'lucide-react';
 import { memo } from 'react';
 
 import { type NameOf, short } from '@/api/names';
+import { Progress } from '@/components/Progress';
+import { useStanding } from '@/components/taskStanding';
 import type { Format } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
-import { Progress } from './Progress';
-import { useStanding } from './standing';
 import css from './TaskList.module.css';
 import { TaskMark } from './TaskMark';
 import { durationOf, howFar, isEnded, type Task } from './tasks';

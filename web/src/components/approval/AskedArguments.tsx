@@ -11,7 +11,7 @@ import { SchemaForm } from '@/components/schema-form/SchemaForm';
 import { Value } from '@/components/Value';
 import { useWords, words } from '@/i18n/language';
 
-import css from './ApprovalCard.module.css';
+import css from './AskedArguments.module.css';
 
 const WORDS = words(
   { args: 'Arguments', edit: 'Edit', undo: 'Undo changes' },

@@ -1,8 +1,8 @@
 // What a task waits for and when it goes on, what it says it does, or what went wrong: one line.
+import { failureOf, howFar, isEnded, type Task } from '@/api/task';
 import type { Format } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
-import { failureOf, howFar, isEnded, type Task } from './tasks';
 
 const WORDS = words(
   {

@@ -1,8 +1,8 @@
 // Decides about a call that waits, and takes it off the list.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 
-import { type Approval, approvalsQuery, type DecideApproval, waitingCountQuery } from '@/api/approvals';
-import { api, ApiError, ask } from '@/api/client';
+import { type Approval, approvalsQuery, type DecideApproval, waitingCountQuery } from './approvals';
+import { api, ApiError, ask } from './client';
 
 export type Decision = DecideApproval['decision'];
 
