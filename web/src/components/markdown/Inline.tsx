@@ -1,0 +1,45 @@
+// What stands within a line: emphasis, code, links. Pictures are links, and HTML is the text that it is.
+import { ExternalLink, Image } from 'lucide-react';
+import { Fragment, type ReactNode } from 'react';
+import type { MarkedToken, Token } from 'marked';
+
+import { safeAddress } from './address';
+import { decoded } from './entities';
+import css from './Markdown.module.css';
+
+export function Inline({ tokens }: { tokens: readonly Token[] | undefined }): ReactNode {
+  // Words never change places: each is known by its own.
+  return tokens?.map((token, at) => <Fragment key={at}>{drawn(token as MarkedToken)}</Fragment>);
+}
+
+function drawn(token: MarkedToken): ReactNode {
+  switch (token.type) {
+    case 'strong': return <strong><Inline tokens={token.tokens} /></strong>;
+    case 'em': return <em><Inline tokens={token.tokens} /></em>;
+    case 'del': return <del><Inline tokens={token.tokens} /></del>;
+    case 'codespan': return <code className={css.code}>{token.text}</code>;
+    case 'br': return <br />;
+    case 'link': return <Anchor href={token.href}><Inline tokens={token.tokens} /></Anchor>;
+    case 'image': return <Anchor href={token.href} isPicture>{token.text === '' ? token.href : decoded(token.text)}</Anchor>;
+    case 'text': return token.tokens === undefined ? decoded(token.text) : <Inline tokens={token.tokens} />;
+    case 'escape': return decoded(token.text);
+    default: return token.raw;
+  }
+}
+
+interface AnchorProps {
+  href: string;
+  isPicture?: boolean;
+  children: ReactNode;
+}
+
+function Anchor({ href, isPicture = false, children }: AnchorProps) {
+  const address = safeAddress(href);
+  if (address === undefined) return children;
+  return (
+    <a href={address} target="_blank" rel="noopener noreferrer nofollow" title={address}>
+      {isPicture && <Image size={14} aria-hidden className={css.picture} />}{children}
+      {isPicture && <ExternalLink size={12} aria-hidden className={css.picture} />}
+    </a>
+  );
+}
