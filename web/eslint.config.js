@@ -2,7 +2,7 @@
 import hooks from 'eslint-plugin-react-hooks';
 import ts from 'typescript-eslint';
 
-const features = ['overview', 'tools', 'calls', 'tasks', 'approvals', 'agents', 'settings', 'session'];
+const features = ['overview', 'chat', 'tools', 'calls', 'tasks', 'approvals', 'agents', 'settings', 'session'];
 
 export default ts.config(
   { ignores: ['dist', 'src/api/schema.d.ts', 'test-results', 'playwright-report'] },

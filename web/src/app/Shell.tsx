@@ -2,7 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import {
-  Activity, Bot, ChevronsUpDown, Hammer, Languages, LayoutDashboard, ListTodo, LogOut, Moon, Settings, Sun, SunMoon, UserRoundCheck,
+  Activity, Bot, ChevronsUpDown, Hammer, Languages, LayoutDashboard, ListTodo, LogOut, MessagesSquare, Moon, Settings, Sun, SunMoon, UserRoundCheck,
 } from 'lucide-react';
 import { type ReactNode, Suspense } from 'react';
 
@@ -23,13 +23,13 @@ import { chooseTheme, type Theme, useTheme } from './theme';
 
 const WORDS = words(
   {
-    overview: 'Overview', tools: 'Tools', calls: 'Calls', tasks: 'Tasks', approvals: 'Approvals', agents: 'Agents', settings: 'Settings', pages: 'Pages',
+    overview: 'Overview', chat: 'Chat', tools: 'Tools', calls: 'Calls', tasks: 'Tasks', approvals: 'Approvals', agents: 'Agents', settings: 'Settings', pages: 'Pages',
     waiting: (label: string, count: string) => `${label}: ${count} waiting`,
     space: 'Space', personal: 'Personal', signOut: 'Sign out', language: '中文', theme: 'Theme', system: 'System',
     light: 'Light', dark: 'Dark', skip: 'Skip to content', lost: 'Connection lost. Trying again…',
   },
   {
-    overview: '概览', tools: '工具', calls: '调用', tasks: '任务', approvals: '审批', agents: '智能体', settings: '设置', pages: '页面',
+    overview: '概览', chat: '对话', tools: '工具', calls: '调用', tasks: '任务', approvals: '审批', agents: '智能体', settings: '设置', pages: '页面',
     waiting: (label: string, count: string) => `${label}：${count} 项待处理`,
     space: '空间', personal: '个人', signOut: '退出登录', language: 'English', theme: '主题', system: '跟随系统',
     light: '浅色', dark: '深色', skip: '跳到内容', lost: '连接已断开，正在重试…',
@@ -48,6 +48,7 @@ function Frame() {
   const waiting = useWaiting();
   const pages: [string, string, ReactNode][] = [
     ['/', t.overview, <LayoutDashboard key="i" aria-hidden />],
+    ['/chat', t.chat, <MessagesSquare key="i" aria-hidden />],
     ['/tools', t.tools, <Hammer key="i" aria-hidden />],
     ['/calls', t.calls, <Activity key="i" aria-hidden />],
     ['/tasks', t.tasks, <ListTodo key="i" aria-hidden />],

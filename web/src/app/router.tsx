@@ -62,6 +62,26 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import('@/features/overview/OverviewPage'), 'OverviewPage'),
 });
 
+const chat = createRoute({
+  getParentRoute: () => inside,
+  path: '/chat',
+  component: lazyRouteComponent(() => import('@/features/chat/ChatPage'), 'ChatPage'),
+});
+
+const newTalk = createRoute({
+  getParentRoute: () => chat,
+  path: '/',
+  /** With whom, unless one chooses otherwise. */
+  validateSearch: (search) => ({ agent: text(search['agent']) }),
+  component: lazyRouteComponent(() => import('@/features/chat/NewTalkPage'), 'NewTalkPage'),
+});
+
+const talk = createRoute({
+  getParentRoute: () => chat,
+  path: '/$id',
+  component: lazyRouteComponent(() => import('@/features/chat/TalkPage'), 'TalkPage'),
+});
+
 const tools = createRoute({
   getParentRoute: () => inside,
   path: '/tools',
@@ -147,7 +167,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     login,
     approve,
-    inside.addChildren([overview, newTool, importTools, tool, tools, calls, tasks, approvals, agents, agent, settings]),
+    inside.addChildren([overview, chat.addChildren([newTalk, talk]), newTool, importTools, tool, tools, calls, tasks, approvals, agents, agent, settings]),
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

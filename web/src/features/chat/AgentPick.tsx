@@ -1,0 +1,75 @@
+// With whom one talks: an agent, found by a part of its name, or a model alone.
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Bot, ChevronDown } from 'lucide-react';
+import { useDeferredValue, useState } from 'react';
+import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components';
+
+import { api, ask, type Schemas } from '@/api/client';
+import field from '@/components/Field.module.css';
+import { usePageStaysOpen } from '@/components/usePageStaysOpen';
+import { useWords, words } from '@/i18n/language';
+
+import css from './NewTalk.module.css';
+
+const WORDS = words(
+  { agent: 'Agent', none: 'No agent', noneText: 'The default model, without tools.', empty: 'No agent has such a name.' },
+  { agent: '智能体', none: '不使用智能体', noneText: '直接使用默认模型，不带工具。', empty: '没有这个名称的智能体。' },
+);
+
+export type Agent = Schemas['Agent'];
+
+const MOST = 50;
+const NONE = 'none';
+
+interface Props {
+  agent: Agent | undefined;
+  onChoose: (id: string | undefined) => void;
+}
+
+export function AgentPick({ agent, onChoose }: Props) {
+  const t = useWords(WORDS);
+  const onOpenChange = usePageStaysOpen();
+  const [typed, setTyped] = useState<string>();
+  const q = useDeferredValue(typed ?? '');
+  const { data = [] } = useQuery({
+    queryKey: ['agents', 'pick', q],
+    queryFn: async () => {
+      const query = { limit: MOST, ...(q === '' ? {} : { q }) };
+      return (await ask(api.GET('/api/agents', { params: { query } }))).items.filter(({ isActive }) => isActive);
+    },
+    placeholderData: keepPreviousData,
+  });
+  const options = [
+    ...(q === '' ? [{ id: NONE, name: t.none, description: t.noneText }] : []),
+    ...data.map(({ id, name, description }) => ({ id, name, description })),
+  ];
+  const shown = agent?.name ?? t.none;
+  return (
+    <ComboBox
+      aria-label={t.agent} items={options} inputValue={typed ?? shown} allowsEmptyCollection menuTrigger="focus" onOpenChange={onOpenChange}
+      onInputChange={setTyped} onFocus={() => setTyped('')} onBlur={() => setTyped(undefined)} value={agent?.id ?? NONE}
+      onChange={(key) => {
+        if (key === null) return;
+        setTyped(undefined);
+        onChoose(key === NONE ? undefined : String(key));
+      }}
+      className={css.pick ?? ''}
+    >
+      <Bot size={15} aria-hidden className={css.pickIcon} />
+      <Input className={css.pickInput ?? ''} placeholder={shown} />
+      <Button className={css.pickOpen ?? ''}><ChevronDown size={15} aria-hidden /></Button>
+      <Popover className={field.popover ?? ''}>
+        <ListBox className={`${field.list} ${css.agents}`} renderEmptyState={() => <p className={css.empty}>{t.empty}</p>}>
+          {(one: { id: string; name: string; description: string }) => (
+            <ListBoxItem id={one.id} className={field.option ?? ''} textValue={one.name}>
+              <span className={field.optionText}>
+                <Text slot="label">{one.name}</Text>
+                {one.description !== '' && <Text slot="description" className={`${field.description} ${css.oneLine}`}>{one.description}</Text>}
+              </span>
+            </ListBoxItem>
+          )}
+        </ListBox>
+      </Popover>
+    </ComboBox>
+  );
+}

@@ -1,0 +1,85 @@
+// What a call was made with and what came of it, as a tree and as it is, and where it stands in the log.
+import { Link } from '@tanstack/react-router';
+import { ArrowUpRight } from 'lucide-react';
+import { useState } from 'react';
+
+import { CodeBlock, pretty } from '@/components/Code';
+import { ErrorNote } from '@/components/Note';
+import { Segmented } from '@/components/Segmented';
+import { Value } from '@/components/Value';
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import css from './CallCard.module.css';
+import type { Call, Result } from './wire';
+
+const WORDS = words(
+  {
+    args: 'Arguments', result: 'Result', shown: 'Shown as', tree: 'Tree', raw: 'Raw', details: 'Details of the error', took: (time: string) => `took ${time}`,
+    attempts: (count: number) => (count === 1 ? '1 attempt' : `${count} attempts`), cached: 'from the cache', record: 'Open in Calls', task: 'Open its task',
+  },
+  {
+    args: '参数', result: '结果', shown: '显示方式', tree: '树形', raw: '原文', details: '错误详情', took: (time: string) => `耗时 ${time}`,
+    attempts: (count: number) => `尝试 ${count} 次`, cached: '来自缓存', record: '在调用中打开', task: '打开任务',
+  },
+);
+
+const NO_FILTERS = {
+  tool: undefined, agent: undefined, status: undefined, kind: undefined, source: undefined, from: undefined, to: undefined, q: undefined,
+};
+
+interface Props {
+  call: Pick<Call, 'callId' | 'taskId'> & { arguments?: unknown };
+  result: Result | undefined;
+}
+
+export function CallDetails({ call, result }: Props) {
+  const t = useWords(WORDS);
+  return (
+    <div className={css.details}>
+      {'arguments' in call && <section><h4>{t.args}</h4><Value value={call.arguments} label={t.args} /></section>}
+      {result?.success === true && <Answer data={result.data} />}
+      {result?.success === false && (
+        <section>
+          <h4>{t.result}</h4>
+          <ErrorNote>{result.error.message}</ErrorNote>
+          {Object.keys(result.error.details).length > 0 && <Value value={result.error.details} label={t.details} />}
+        </section>
+      )}
+      <footer className={css.facts}>
+        {result !== undefined && <Facts result={result} />}
+        <span className={css.links}>
+          {call.taskId !== undefined && <Link to="/tasks" search={{ view: undefined, tool: undefined, task: call.taskId }}>{t.task}<ArrowUpRight size={13} aria-hidden /></Link>}
+          {result !== undefined && <Link to="/calls" search={{ ...NO_FILTERS, call: call.callId }}>{t.record}<ArrowUpRight size={13} aria-hidden /></Link>}
+        </span>
+      </footer>
+    </div>
+  );
+}
+
+function Answer({ data }: { data: unknown }) {
+  const t = useWords(WORDS);
+  const [view, setView] = useState<'tree' | 'raw'>('tree');
+  const isTree = typeof data === 'object' && data !== null;
+  return (
+    <section>
+      <div className={css.resultHead}>
+        <h4>{t.result}</h4>
+        {isTree && <Segmented small label={t.shown} value={view} onChange={setView} options={[{ value: 'tree', label: t.tree }, { value: 'raw', label: t.raw }]} />}
+      </div>
+      {isTree && view === 'raw' ? <CodeBlock label={t.result} text={pretty(data)} /> : <Value value={data} label={t.result} />}
+    </section>
+  );
+}
+
+function Facts({ result }: { result: Result }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  return (
+    <>
+      <span>{t.took(format.duration(result.executionTime))}</span>
+      {result.attempts > 0 && <span>{t.attempts(result.attempts)}</span>}
+      {result.cached && <span>{t.cached}</span>}
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+// One conversation in the list: its title, with whom, how it stands, and what can be done with it.
+import { Link } from '@tanstack/react-router';
+import { CirclePause, Ellipsis, LoaderCircle } from 'lucide-react';
+
+import { IconButton } from '@/components/Button';
+import { useWords, words } from '@/i18n/language';
+
+import css from './ConversationList.module.css';
+import { ConversationMenu } from './ConversationMenu';
+import type { ConversationRow } from './wire';
+
+const WORDS = words(
+  {
+    running: 'Answering', waiting: 'Waits for a person or a task', more: (title: string) => `More for ${title}`, untitled: 'New conversation',
+  },
+  { running: '正在回答', waiting: '等待审批或任务', more: (title: string) => `“${title}”的更多操作`, untitled: '新对话' },
+);
+
+export function ConversationLink({ row, onChosen }: { row: ConversationRow; onChosen: (() => void) | undefined }) {
+  const t = useWords(WORDS);
+  const title = row.title === '' ? t.untitled : row.title;
+  return (
+    <li className={css.item}>
+      <Link to="/chat/$id" params={{ id: row.id }} className={css.link ?? ''} onClick={() => onChosen?.()}>
+        <span className={css.name} title={title}>{title}</span>
+        {(row.agentName !== null || row.status !== 'idle') && (
+          <span className={css.second}>
+            {row.status === 'running' && <LoaderCircle size={13} role="img" aria-label={t.running} className={css.spin} />}
+            {row.status === 'waiting' && <CirclePause size={13} role="img" aria-label={t.waiting} className={css.waits} />}
+            {row.agentName !== null && <span className={css.agent}>{row.agentName}</span>}
+          </span>
+        )}
+      </Link>
+      <span className={css.menu}>
+        <ConversationMenu row={row} trigger={<IconButton label={t.more(title)}><Ellipsis aria-hidden /></IconButton>} />
+      </span>
+    </li>
+  );
+}

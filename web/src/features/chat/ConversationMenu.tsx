@@ -1,0 +1,66 @@
+// What is done with a conversation as a whole: another name, a file, its end.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { FileJson, FileText, Pencil, Trash2 } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+
+import { wordsOf } from '@/api/client';
+import { Confirm, Dialog } from '@/components/Dialog';
+import { Menu } from '@/components/Menu';
+import { ErrorNote } from '@/components/Note';
+import { useWords, words } from '@/i18n/language';
+
+import { talkKey } from './queries';
+import { RenameDialog } from './RenameDialog';
+import { exported, type Format, remove } from './requests';
+import { fileName, saveFile } from './saveFile';
+
+const WORDS = words(
+  {
+    label: 'Conversation', rename: 'Rename', markdown: 'Export as Markdown', json: 'Export as JSON', remove: 'Delete', untitled: 'this conversation',
+    title: (name: string) => `Delete ${name}?`, text: 'What was said is gone for good. Calls that were made stay in the log.', verb: 'Delete conversation',
+    notExported: 'Not exported',
+  },
+  {
+    label: '对话', rename: '重命名', markdown: '导出为 Markdown', json: '导出为 JSON', remove: '删除', untitled: '此对话',
+    title: (name: string) => `删除${name}？`, text: '对话内容将永久删除，已执行的调用仍保留在日志中。', verb: '删除对话',
+    notExported: '导出失败',
+  },
+);
+
+const ENDINGS: Record<Format, string> = { json: 'json', markdown: 'md' };
+
+export function ConversationMenu({ row: { id, title }, trigger }: { row: { id: string; title: string }; trigger: ReactNode }) {
+  const t = useWords(WORDS);
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const open = useParams({ strict: false }).id;
+  const [asked, setAsked] = useState<'rename' | 'remove'>();
+  const save = useMutation({
+    mutationFn: (format: Format) => exported(id, format),
+    onSuccess: (blob, format) => saveFile(blob, fileName(title, ENDINGS[format])),
+  });
+  const end = async () => {
+    await remove(id);
+    queries.removeQueries({ queryKey: talkKey(id) });
+    if (open === id) await navigate({ to: '/chat', search: { agent: undefined } });
+    void queries.invalidateQueries({ queryKey: ['conversations'] });
+  };
+  const name = title === '' ? t.untitled : `“${title}”`;
+  return (
+    <>
+      <Menu
+        label={t.label} trigger={trigger}
+        actions={[
+          { id: 'rename', label: t.rename, icon: <Pencil size={15} aria-hidden />, onAction: () => setAsked('rename') },
+          { id: 'markdown', label: t.markdown, icon: <FileText size={15} aria-hidden />, onAction: () => save.mutate('markdown') },
+          { id: 'json', label: t.json, icon: <FileJson size={15} aria-hidden />, onAction: () => save.mutate('json') },
+          { id: 'remove', label: t.remove, icon: <Trash2 size={15} aria-hidden />, isDangerous: true, onAction: () => setAsked('remove') },
+        ]}
+      />
+      <RenameDialog id={id} title={title} isOpen={asked === 'rename'} onClose={() => setAsked(undefined)} />
+      <Confirm title={t.title(name)} verb={t.verb} isOpen={asked === 'remove'} onClose={() => setAsked(undefined)} onConfirm={end}>{t.text}</Confirm>
+      <Dialog title={t.notExported} isOpen={save.error !== null} onClose={() => save.reset()}><ErrorNote>{wordsOf(save.error)}</ErrorNote></Dialog>
+    </>
+  );
+}

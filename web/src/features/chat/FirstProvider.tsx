@@ -1,0 +1,75 @@
+// No model anywhere: the ways to have one, and a talk that works without.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { MessagesSquare, PlayCircle } from 'lucide-react';
+
+import { wordsOf } from '@/api/client';
+import { useMay } from '@/api/me';
+import { Button } from '@/components/Button';
+import { CodeBlock } from '@/components/Code';
+import { ErrorNote, Hint } from '@/components/Note';
+import { useWords, words } from '@/i18n/language';
+
+import css from './NewTalk.module.css';
+import { makeSample } from './sample';
+
+const WORDS = words(
+  {
+    title: 'First, a model', text: 'An agent thinks with a model. Say where one is, and talk to it here.',
+    environment: 'From the environment', environmentText: 'Start Haft with a key, or run Ollama on this machine: it is found by itself.', variables: 'Variables',
+    settings: 'In the settings', settingsText: 'OpenAI and all that speak like it, Anthropic, Gemini, Ollama. Keys are kept encrypted.', add: 'Add a provider',
+    sample: 'Only look', sampleText: 'A sample agent that follows a script. It is no model, but it calls the calculator for real, without any network.', trySample: 'Try the sample',
+    ask: 'Admins of this space add providers.',
+  },
+  {
+    title: '先要有一个模型', text: '智能体靠模型思考。指定一个模型服务，就可以在这里对话。',
+    environment: '通过环境变量', environmentText: '启动 Haft 时提供密钥，或在本机运行 Ollama，会自动发现。', variables: '环境变量',
+    settings: '在设置中添加', settingsText: 'OpenAI 及所有兼容服务、Anthropic、Gemini、Ollama。密钥加密保存。', add: '添加模型服务',
+    sample: '先看看效果', sampleText: '一个按脚本回答的示例智能体。它不是模型，但会真实调用计算器，无需网络。', trySample: '试用示例',
+    ask: '由空间管理员添加模型服务。',
+  },
+);
+
+const VARIABLES = 'OPENAI_API_KEY=…\nANTHROPIC_API_KEY=…\nGEMINI_API_KEY=…\nDEEPSEEK_API_KEY=…\nZHIPU_API_KEY=…\nOLLAMA_HOST=…';
+
+export function FirstProvider() {
+  const t = useWords(WORDS);
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const mayAdd = useMay('admin');
+  const sample = useMutation({
+    mutationFn: makeSample,
+    onSuccess: async (agent) => {
+      await navigate({ to: '/chat', search: { agent } });
+      await queries.invalidateQueries({ queryKey: ['providers'] });
+    },
+  });
+  return (
+    <div className={`${css.begin} ${css.wide}`}>
+      <span className={css.icon} aria-hidden><MessagesSquare /></span>
+      <h2 className={css.title}>{t.title}</h2>
+      <p className={css.about}>{t.text}</p>
+      {sample.error !== null && <ErrorNote>{wordsOf(sample.error)}</ErrorNote>}
+      {!mayAdd && <Hint>{t.ask}</Hint>}
+      <div className={css.ways}>
+        <section className={css.way}>
+          <h3>{t.environment}</h3>
+          <p className="quiet small">{t.environmentText}</p>
+          <CodeBlock label={t.variables} text={VARIABLES} />
+        </section>
+        <section className={css.way}>
+          <h3>{t.settings}</h3>
+          <p className="quiet small">{t.settingsText}</p>
+          <div><Link to="/settings" search={{ tab: 'providers' }} className={css.link ?? ''}>{t.add}</Link></div>
+        </section>
+        {mayAdd && (
+          <section className={css.way}>
+            <h3>{t.sample}</h3>
+            <p className="quiet small">{t.sampleText}</p>
+            <div><Button icon={<PlayCircle aria-hidden />} isPending={sample.isPending} onPress={() => sample.mutate()}>{t.trySample}</Button></div>
+          </section>
+        )}
+      </div>
+    </div>
+  );
+}

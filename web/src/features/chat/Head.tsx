@@ -1,0 +1,33 @@
+// The line above a talk: what it is called, with whom it is, and what can be done with it.
+import { PanelLeft } from 'lucide-react';
+import { type ReactNode, use } from 'react';
+
+import { IconButton } from '@/components/Button';
+import { useWords, words } from '@/i18n/language';
+
+import css from './ChatPage.module.css';
+import { Drawer } from './drawer';
+
+const WORDS = words({ conversations: 'Conversations' }, { conversations: '对话列表' });
+
+export interface HeadProps {
+  title: string;
+  about?: ReactNode;
+  actions?: ReactNode;
+}
+
+export function Head({ title, about, actions }: HeadProps) {
+  const t = useWords(WORDS);
+  const drawer = use(Drawer);
+  return (
+    <header className={css.head}>
+      <title>{`${title} · Haft`}</title>
+      <span className={css.toList}><IconButton label={t.conversations} onPress={drawer.open}><PanelLeft aria-hidden /></IconButton></span>
+      <div className={css.titles}>
+        <h1 className={css.title} title={title}>{title}</h1>
+        {about !== undefined && <div className={css.about}>{about}</div>}
+      </div>
+      {actions}
+    </header>
+  );
+}

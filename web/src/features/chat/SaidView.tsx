@@ -1,0 +1,92 @@
+// What a person said, to be copied, changed and said again.
+import { Pencil } from 'lucide-react';
+import { memo, use, useState } from 'react';
+
+import { Button, IconButton } from '@/components/Button';
+import { CopyButton } from '@/components/CopyButton';
+import { Markdown } from '@/components/markdown/Markdown';
+import { useWords, words } from '@/i18n/language';
+
+import { ActsContext } from './acts';
+import { SENT } from './conversation';
+import { contentOf, isEmpty, isShowable, saidOf } from './content';
+import { GrowingText } from './GrowingText';
+import css from './Talk.module.css';
+import type { SaidInput, Turn } from './wire';
+
+const WORDS = words(
+  {
+    you: 'You said', edit: 'Edit', copy: 'Copy message', send: 'Send', cancel: 'Cancel', message: 'Your message', picture: 'Picture', openPicture: 'Picture at another address',
+    again: 'All that came after it goes.', assistant: 'Said before', system: 'Instructions',
+  },
+  {
+    you: '你说', edit: '编辑', copy: '复制消息', send: '发送', cancel: '取消', message: '你的消息', picture: '图片', openPicture: '外部图片',
+    again: '此消息之后的内容将被移除。', assistant: '此前的回答', system: '指令',
+  },
+);
+
+interface Props {
+  said: SaidInput;
+  turn: Turn;
+  /** The only thing said in its turn, so that it can be said otherwise. */
+  isOnly: boolean;
+}
+
+export const SaidView = memo(function SaidView({ said, turn, isOnly }: Props) {
+  const t = useWords(WORDS);
+  const acts = use(ActsContext);
+  const [isEdited, setIsEdited] = useState(false);
+  const { text, images } = saidOf(said.content);
+  if (said.role === 'assistant') return <Markdown text={text} />;
+  if (said.role === 'system') return <p className={css.instructions}><strong>{t.system}</strong> {text}</p>;
+  if (isEdited) {
+    return (
+      <EditSaid
+        text={text} isPictured={images.length > 0} onCancel={() => setIsEdited(false)}
+        onSend={(next) => {
+          setIsEdited(false);
+          acts.say(turn.turn, [{ role: 'user', content: contentOf({ text: next, images }) }]);
+        }}
+      />
+    );
+  }
+  return (
+    <div className={css.said}>
+      {images.length > 0 && (
+        <div className={css.images}>
+          {images.map((url, at) => (isShowable(url)
+            ? <img key={at} src={url} alt={t.picture} />
+            : <a key={at} href={/^https?:/.test(url) ? url : undefined} target="_blank" rel="noopener noreferrer">{t.openPicture}</a>))}
+        </div>
+      )}
+      {text !== '' && <div className={css.bubble}><span className="hidden">{t.you}</span>{text}</div>}
+      <div className={css.saidActs}>
+        {text !== '' && <CopyButton iconOnly text={text} label={t.copy} />}
+        {acts.mayAct && isOnly && turn.turn !== SENT && <IconButton label={t.edit} onPress={() => setIsEdited(true)}><Pencil aria-hidden /></IconButton>}
+      </div>
+    </div>
+  );
+});
+
+interface EditProps {
+  text: string;
+  isPictured: boolean;
+  onCancel: () => void;
+  onSend: (text: string) => void;
+}
+
+function EditSaid({ text: before, isPictured, onCancel, onSend }: EditProps) {
+  const t = useWords(WORDS);
+  const [text, setText] = useState(before);
+  const isReady = isPictured || !isEmpty({ text, images: [] });
+  return (
+    <div className={css.edit}>
+      <GrowingText label={t.message} value={text} onChange={setText} autoFocus onEnter={() => isReady && onSend(text)} onEscape={onCancel} />
+      <div className={css.editActs}>
+        <span className="quiet small">{t.again}</span>
+        <Button small onPress={onCancel}>{t.cancel}</Button>
+        <Button small look="primary" isDisabled={!isReady} onPress={() => onSend(text)}>{t.send}</Button>
+      </div>
+    </div>
+  );
+}

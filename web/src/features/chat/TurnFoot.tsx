@@ -1,0 +1,53 @@
+// Under an answer, quietly: take it along, ask once more, and what it cost.
+import { RotateCw } from 'lucide-react';
+import { use } from 'react';
+
+import { IconButton } from '@/components/Button';
+import { CopyButton } from '@/components/CopyButton';
+import { useFormat } from '@/i18n/format';
+import { useWords, words } from '@/i18n/language';
+
+import { ActsContext } from './acts';
+import { messagesOf } from './content';
+import css from './Talk.module.css';
+import type { Turn } from './wire';
+
+const WORDS = words(
+  {
+    copy: 'Copy answer', retry: 'Answer again', tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
+    cached: (count: string) => `${count} from cache`, about: 'About this answer',
+  },
+  {
+    copy: '复制回答', retry: '重新回答', tokens: (input: string, output: string) => `输入 ${input}，输出 ${output} token`,
+    cached: (count: string) => `缓存 ${count}`, about: '关于此回答',
+  },
+);
+
+export function TurnFoot({ turn, isLast }: { turn: Turn; isLast: boolean }) {
+  const t = useWords(WORDS);
+  const format = useFormat();
+  const acts = use(ActsContext);
+  const { message, steps, usage, model, input } = turn;
+  const answer = message?.content ?? steps.map(({ text }) => text).filter((text) => text !== '').join('\n\n');
+  const again = messagesOf(input);
+  const took = durationOf(turn);
+  return (
+    <footer className={`${css.foot} ${isLast ? css.footLast : ''}`}>
+      {answer !== '' && <CopyButton iconOnly text={answer} label={t.copy} />}
+      {isLast && acts.mayAct && again.length > 0 && (
+        <IconButton label={t.retry} onPress={() => acts.say(turn.turn, again)}><RotateCw aria-hidden /></IconButton>
+      )}
+      <span className={css.facts} role="group" aria-label={t.about}>
+        {model !== undefined && <span>{model}</span>}
+        {took !== undefined && <span>{format.duration(took)}</span>}
+        {usage !== undefined && <span>{t.tokens(format.count(usage.input), format.count(usage.output))}</span>}
+        {usage?.cached !== undefined && usage.cached > 0 && <span>{t.cached(format.count(usage.cached))}</span>}
+      </span>
+    </footer>
+  );
+}
+
+function durationOf({ startedAt, endedAt }: Turn): number | undefined {
+  if (startedAt === undefined || endedAt === undefined) return undefined;
+  return Math.max(0, new Date(endedAt).getTime() - new Date(startedAt).getTime());
+}

@@ -1,0 +1,14 @@
+// What may be done from within a talk: say something in place of what was said, or go on.
+import { createContext } from 'react';
+
+import type { Message } from './wire';
+
+export interface Acts {
+  /** Not while an answer comes, and not by who may only look. */
+  mayAct: boolean;
+  /** In place of this turn and all after it. */
+  say: (turn: number, messages: readonly Message[]) => void;
+  goOn: () => void;
+}
+
+export const ActsContext = createContext<Acts>({ mayAct: false, say: () => undefined, goOn: () => undefined });

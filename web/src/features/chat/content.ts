@@ -1,0 +1,37 @@
+// What somebody said: its text, its pictures, and both together as they are sent.
+import type { Content, Input, Message, Part, SaidInput } from './wire';
+
+export interface Said {
+  text: string;
+  /** Addresses of pictures: `data:` for those that were added here. */
+  images: readonly string[];
+}
+
+export const NOTHING_SAID: Said = { text: '', images: [] };
+
+export const isEmpty = ({ text, images }: Said): boolean => text.trim() === '' && images.length === 0;
+
+export function saidOf(content: Content): Said {
+  if (typeof content === 'string') return { text: content, images: [] };
+  return {
+    text: content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n'),
+    images: content.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : [])),
+  };
+}
+
+export function contentOf({ text, images }: Said): Content {
+  const trimmed = text.trim();
+  if (images.length === 0) return trimmed;
+  const pictures = images.map((url): Part => ({ type: 'image_url', image_url: { url } }));
+  return trimmed === '' ? pictures : [{ type: 'text', text: trimmed }, ...pictures];
+}
+
+const isSaid = (input: Input): input is SaidInput => input.role !== 'task';
+
+/** What a turn began with, to be said again; nothing where it began by itself. */
+export function messagesOf(input: readonly Input[]): Message[] {
+  return input.filter(isSaid).filter(({ role }) => role === 'user').map(({ role, content }) => ({ role, content }));
+}
+
+/** A picture that the page may show: the policy lets in no other. */
+export const isShowable = (url: string): boolean => url.startsWith('data:image/');

@@ -1,0 +1,81 @@
+// A conversation on the page: read once, then followed, and read again when a turn has ended.
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+
+import { after, SENT, withoutSent, withSent } from './conversation';
+import { follow } from './follow';
+import { HEARD, talkKey, talkQuery } from './queries';
+import type { Accepted, ChatEvent, Conversation, Input, Turn } from './wire';
+
+export function useTalk(id: string) {
+  const queries = useQueryClient();
+  const query = useQuery(talkQuery(id));
+  const isRead = query.data !== undefined && query.isFetchedAfterMount;
+  const [isHeard, setIsHeard] = useState(true);
+  useEffect(() => {
+    if (!isRead) return undefined;
+    HEARD.add(id);
+    const leave = follow(id, {
+      after: queries.getQueryData<Conversation>(talkKey(id))?.lastEventId,
+      onState: setIsHeard,
+      onEvents: (events) => {
+        change(queries, id, (turns) => events.reduce(after, turns));
+        settle(queries, id, events);
+      },
+    });
+    return () => {
+      HEARD.delete(id);
+      leave();
+    };
+  }, [queries, id, isRead]);
+  return { ...query, isHeard };
+}
+
+function change(queries: QueryClient, id: string, by: (turns: readonly Turn[]) => readonly Turn[]): void {
+  queries.setQueryData<Conversation>(talkKey(id), (talk) => talk && { ...talk, turns: by(talk.turns) });
+}
+
+/** Times and the title are known once a turn has ended; the list shows that something began or ended. */
+function settle(queries: QueryClient, id: string, events: readonly ChatEvent[]): void {
+  const isEnd = events.some(({ type }) => type === 'done');
+  if (isEnd) void queries.invalidateQueries({ queryKey: talkKey(id) });
+  if (isEnd || events.some(({ type }) => type === 'turn.start' || type === 'tool.pending')) {
+    void queries.invalidateQueries({ queryKey: ['conversations', 'list'] });
+  }
+}
+
+/** What was taken up and is not told of within so long is read. */
+const TOLD_WITHIN = 3000;
+
+/** The server has it; it is known by its id from now on. */
+export function isTaken(queries: QueryClient, id: string, messageId: string): void {
+  const isSent = () => queries.getQueryData<Conversation>(talkKey(id))?.turns.some(({ turn }) => turn === SENT) === true;
+  if (!isSent()) return;
+  change(queries, id, (turns) => turns.map((one) => (one.turn === SENT ? { ...one, input: withId(one.input, messageId) } : one)));
+  setTimeout(() => {
+    if (isSent()) void queries.invalidateQueries({ queryKey: talkKey(id) });
+  }, TOLD_WITHIN);
+}
+
+const withId = (input: readonly Input[], messageId: string): Input[] => (
+  input.map((one, at) => (one.role !== 'task' && at === input.length - 1 ? { ...one, messageId } : one))
+);
+
+/** Shows what is being sent at once. */
+export function showSent(queries: QueryClient, id: string, input: readonly Input[], replaces?: number): void {
+  change(queries, id, (turns) => withSent(turns, input, replaces));
+}
+
+/** It was refused: all is as it was before. */
+export function takeBack(queries: QueryClient, id: string, before: readonly Turn[]): void {
+  change(queries, id, () => withoutSent(before));
+}
+
+/** A conversation that was just begun, until it is read. */
+export function beginTalk(queries: QueryClient, { conversationId: id, messageId }: Accepted, agent: { id: string; name: string } | undefined, input: readonly Input[]): void {
+  const now = new Date().toISOString();
+  queries.setQueryData<Conversation>(talkKey(id), {
+    id, title: '', agentId: agent?.id ?? null, agentName: agent?.name ?? null, status: 'running', createdAt: now, updatedAt: now, pending: [], turns: withSent([], withId(input, messageId)),
+  });
+  void queries.invalidateQueries({ queryKey: ['conversations', 'list'] });
+}
