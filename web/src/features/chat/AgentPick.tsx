@@ -1,15 +1,16 @@
 // With whom one talks: an agent, found by a part of its name, or a model alone.
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Bot, ChevronDown } from 'lucide-react';
 import { useDeferredValue, useState } from 'react';
 import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components';
 
-import { api, ask, type Schemas } from '@/api/client';
+import type { Schemas } from '@/api/client';
 import field from '@/components/Field.module.css';
 import { usePageStaysOpen } from '@/components/usePageStaysOpen';
 import { useWords, words } from '@/i18n/language';
 
 import css from './NewTalk.module.css';
+import { activeAgentsQuery } from './queries';
 
 const WORDS = words(
   { agent: 'Agent', none: 'No agent', noneText: 'The default model, without tools.', empty: 'No agent has such a name.' },
@@ -18,7 +19,6 @@ const WORDS = words(
 
 export type Agent = Schemas['Agent'];
 
-const MOST = 50;
 const NONE = 'none';
 
 interface Props {
@@ -31,14 +31,7 @@ export function AgentPick({ agent, onChoose }: Props) {
   const onOpenChange = usePageStaysOpen();
   const [typed, setTyped] = useState<string>();
   const q = useDeferredValue(typed ?? '');
-  const { data = [] } = useQuery({
-    queryKey: ['agents', 'pick', q],
-    queryFn: async () => {
-      const query = { limit: MOST, ...(q === '' ? {} : { q }) };
-      return (await ask(api.GET('/api/agents', { params: { query } }))).items.filter(({ isActive }) => isActive);
-    },
-    placeholderData: keepPreviousData,
-  });
+  const { data = [] } = useQuery(activeAgentsQuery(q));
   const options = [
     ...(q === '' ? [{ id: NONE, name: t.none, description: t.noneText }] : []),
     ...data.map(({ id, name, description }) => ({ id, name, description })),

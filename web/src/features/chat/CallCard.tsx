@@ -18,8 +18,8 @@ import { summaryOf } from './summary';
 import type { Call, Result } from './wire';
 
 const WORDS = words(
-  { running: 'Running', waits: 'Waits', asks: 'Waits for approval', done: 'Done', failed: 'Failed', cached: 'cached' },
-  { running: '运行中', waits: '等待中', asks: '等待审批', done: '完成', failed: '失败', cached: '缓存' },
+  { running: 'Running', waits: 'Waits', async: 'In the background', approval: 'Waits for approval', later: 'Waits for its answer', done: 'Done', failed: 'Failed', cached: 'cached' },
+  { running: '运行中', waits: '等待中', async: '后台运行', approval: '等待审批', later: '等待返回', done: '完成', failed: '失败', cached: '缓存' },
 );
 
 const PAUSE = 1000;
@@ -56,14 +56,14 @@ export const CallCard = memo(function CallCard({ call }: { call: Call }) {
   );
 });
 
-function Mark({ call: { status }, result }: { call: Call; result: Result | undefined }) {
+function Mark({ call: { status, reason }, result }: { call: Call; result: Result | undefined }) {
   const t = useWords(WORDS);
   if (result !== undefined) {
     return result.success
       ? <CircleCheck size={16} role="img" aria-label={t.done} className={css.good} />
       : <CircleX size={16} role="img" aria-label={t.failed} className={css.bad} />;
   }
-  if (status === 'pending') return <CirclePause size={16} role="img" aria-label={t.waits} className={css.waits} />;
+  if (status === 'pending' && reason !== 'async') return <CirclePause size={16} role="img" aria-label={t.waits} className={css.waits} />;
   return <LoaderCircle size={16} role="img" aria-label={t.running} className={css.spin} />;
 }
 
@@ -71,7 +71,7 @@ function Outcome({ call: { status, reason }, result }: { call: Call; result: Res
   const t = useWords(WORDS);
   const kinds = useKinds();
   const format = useFormat();
-  if (result === undefined) return status === 'pending' ? <span className={css.outcome}>{reason === 'approval' ? t.asks : t.waits}</span> : null;
+  if (result === undefined) return status === 'pending' && reason !== undefined ? <span className={css.outcome}>{t[reason]}</span> : null;
   if (!result.success) return <span className={`${css.outcome} ${css.bad}`}>{kinds[result.error.kind]}</span>;
   return <span className={css.outcome}>{result.cached ? t.cached : format.duration(result.executionTime)}</span>;
 }

@@ -30,6 +30,9 @@ const WORDS = words(
 /** What was written and not sent, by where, as long as the console is open. */
 const DRAFTS = new Map<string, Said>();
 
+/** On a phone the focus would bring up its keyboard, unasked. */
+const HAS_KEYS = !matchMedia('(hover: none)').matches;
+
 export interface ComposerProps {
   draftId: string;
   isUnderWay: boolean;
@@ -41,7 +44,7 @@ export interface ComposerProps {
   autoFocus?: boolean;
 }
 
-export function Composer({ draftId, isUnderWay, onStop, onSay, aside, autoFocus = true }: ComposerProps) {
+export function Composer({ draftId, isUnderWay, onStop, onSay, aside, autoFocus = HAS_KEYS }: ComposerProps) {
   const t = useWords(WORDS);
   const [said, setSaidState] = useState(() => DRAFTS.get(draftId) ?? NOTHING_SAID);
   const [refused, setRefused] = useState<{ name: string; why: Refusal }[]>([]);

@@ -22,14 +22,12 @@ export function ConversationLink({ row, onChosen }: { row: ConversationRow; onCh
   return (
     <li className={css.item}>
       <Link to="/chat/$id" params={{ id: row.id }} className={css.link ?? ''} onClick={() => onChosen?.()}>
-        <span className={css.name} title={title}>{title}</span>
-        {(row.agentName !== null || row.status !== 'idle') && (
-          <span className={css.second}>
-            {row.status === 'running' && <LoaderCircle size={13} role="img" aria-label={t.running} className={css.spin} />}
-            {row.status === 'waiting' && <CirclePause size={13} role="img" aria-label={t.waiting} className={css.waits} />}
-            {row.agentName !== null && <span className={css.agent}>{row.agentName}</span>}
-          </span>
-        )}
+        <span className={css.first}>
+          {row.status === 'running' && <LoaderCircle size={13} role="img" aria-label={t.running} className={css.spin} />}
+          {row.status === 'waiting' && <CirclePause size={13} role="img" aria-label={t.waiting} className={css.waits} />}
+          <span className={css.name} title={title}>{title}</span>
+        </span>
+        {row.agentName !== null && <span className={css.agent}>{row.agentName}</span>}
       </Link>
       <span className={css.menu}>
         <ConversationMenu row={row} trigger={<IconButton label={t.more(title)}><Ellipsis aria-hidden /></IconButton>} />

@@ -9,6 +9,7 @@ import { ErrorNote, Hint } from '@/components/Note';
 import { Loading } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
 
+import { AgentChoices } from './AgentChoices';
 import { type Agent, AgentPick } from './AgentPick';
 import { Composer } from './Composer';
 import { contentOf, type Said } from './content';
@@ -22,12 +23,12 @@ import type { Message } from './wire';
 
 const WORDS = words(
   {
-    head: 'New chat', title: 'What shall be done?', with: (name: string) => `Talk to ${name}`, alone: 'Without an agent, the default model answers and calls no tools.',
+    head: 'New chat', title: 'What would you like to do?', with: (name: string) => `Talk to ${name}`, alone: 'Without an agent, the default model answers and calls no tools.',
     tools: (count: number) => (count === 1 ? '1 tool' : `${count} tools`), change: 'Change this agent', make: 'Make an agent', makeText: 'An agent has instructions and tools of its own.',
     viewer: 'Talking to agents needs the role caller.', off: 'This agent is off. Switch it on to talk to it.',
   },
   {
-    head: '新对话', title: '需要做些什么？', with: (name: string) => `与 ${name} 对话`, alone: '不使用智能体时，由默认模型回答，不会调用工具。',
+    head: '新对话', title: '今天想做些什么？', with: (name: string) => `与 ${name} 对话`, alone: '不使用智能体时，由默认模型回答，不会调用工具。',
     tools: (count: number) => `${count} 个工具`, change: '编辑此智能体', make: '创建智能体', makeText: '智能体有自己的指令和工具。',
     viewer: '与智能体对话需要调用者权限。', off: '此智能体已停用，启用后才能对话。',
   },
@@ -72,6 +73,7 @@ export function NewTalkPage() {
                 />
               </div>
             ) : <Hint>{t.viewer}</Hint>}
+            {mayCall && wanted === undefined && <AgentChoices />}
           </div>
         )}
       </div>

@@ -59,10 +59,12 @@ export const SaidView = memo(function SaidView({ said, turn, isOnly }: Props) {
             : <a key={at} href={/^https?:/.test(url) ? url : undefined} target="_blank" rel="noopener noreferrer">{t.openPicture}</a>))}
         </div>
       )}
-      {text !== '' && <div className={css.bubble}><span className="hidden">{t.you}</span>{text}</div>}
-      <div className={css.saidActs}>
-        {text !== '' && <CopyButton iconOnly text={text} label={t.copy} />}
-        {acts.mayAct && isOnly && turn.turn !== SENT && <IconButton label={t.edit} onPress={() => setIsEdited(true)}><Pencil aria-hidden /></IconButton>}
+      <div className={css.saidLine}>
+        {text !== '' && <div className={css.bubble}><span className="hidden">{t.you}</span>{text}</div>}
+        <div className={css.saidActs}>
+          {text !== '' && <CopyButton iconOnly text={text} label={t.copy} />}
+          {acts.mayAct && isOnly && turn.turn !== SENT && <IconButton label={t.edit} onPress={() => setIsEdited(true)}><Pencil aria-hidden /></IconButton>}
+        </div>
       </div>
     </div>
   );

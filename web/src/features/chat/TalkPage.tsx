@@ -8,7 +8,6 @@ import { Empty } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
 
-import css from './ChatPage.module.css';
 import { ConversationMenu } from './ConversationMenu';
 import { Head } from './Head';
 import { Talk } from './Talk';
@@ -66,9 +65,9 @@ function With({ talk: { agentId, agentName } }: { talk: Conversation }) {
   const t = useWords(WORDS);
   if (agentId === null || agentName === null) return undefined;
   return (
-    <span className={css.about}>
+    <>
       <Bot size={14} role="img" aria-label={t.agent} />
       <Link to="/agents/$id" params={{ id: agentId }}>{agentName}</Link>
-    </span>
+    </>
   );
 }

@@ -51,3 +51,13 @@ export const providersQuery = queryOptions({
   queryKey: ['providers', 'names'],
   queryFn: async () => (await ask(api.GET('/api/providers', { params: { query: { limit: 200 } } }))).items,
 });
+
+/** Those one can talk to, by a part of their name. */
+export const activeAgentsQuery = (q: string) => queryOptions({
+  queryKey: ['agents', 'pick', q],
+  queryFn: async () => {
+    const query = { limit: PAGE, ...(q === '' ? {} : { q }) };
+    return (await ask(api.GET('/api/agents', { params: { query } }))).items.filter(({ isActive }) => isActive);
+  },
+  placeholderData: keepPreviousData,
+});
