@@ -1,9 +1,10 @@
 // Agents side by side, each with what tells it from the others.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Bot } from 'lucide-react';
+import { Bot, MessagesSquare } from 'lucide-react';
 import { useMemo } from 'react';
 
+import { useMay } from '@/api/me';
 import { Badge } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
@@ -15,11 +16,11 @@ import { categoriesQuery } from './queries';
 const WORDS = words(
   {
     anyModel: 'Default model', off: 'Off', changed: (ago: string) => `Changed ${ago}`, more: (count: number) => `+${count}`,
-    tools: (count: number) => (count === 1 ? '1 tool' : `${count} tools`), none: 'No description', list: 'Agents',
+    tools: (count: number) => (count === 1 ? '1 tool' : `${count} tools`), none: 'No description', list: 'Agents', talkTo: (name: string) => `Talk to ${name}`,
   },
   {
     anyModel: '默认模型', off: '已停用', changed: (ago: string) => `${ago}修改`, more: (count: number) => `+${count}`,
-    tools: (count: number) => `${count} 个工具`, none: '没有描述', list: '智能体',
+    tools: (count: number) => `${count} 个工具`, none: '没有描述', list: '智能体', talkTo: (name: string) => `与 ${name} 对话`,
   },
 );
 
@@ -50,6 +51,7 @@ function useToolNames(agents: readonly Agent[]): ReadonlyMap<string, string> {
 function AgentCard({ agent, names }: { agent: Agent; names: ReadonlyMap<string, string> }) {
   const t = useWords(WORDS);
   const format = useFormat();
+  const mayCall = useMay('caller');
   const { provider, model } = agent.config;
   const said = [provider, model].filter((part) => part !== null);
   const nameOf = (id: string) => names.get(id) ?? (UUID.test(id) ? '…' : id);
@@ -63,6 +65,11 @@ function AgentCard({ agent, names }: { agent: Agent; names: ReadonlyMap<string, 
           <div className={css.model}>{said.length === 0 ? t.anyModel : said.join(' · ')}</div>
         </div>
         {!agent.isActive && <Badge>{t.off}</Badge>}
+        {agent.isActive && mayCall && (
+          <Link to="/chat" search={{ agent: agent.id }} className={css.talk ?? ''} aria-label={t.talkTo(agent.name)} title={t.talkTo(agent.name)}>
+            <MessagesSquare size={17} aria-hidden />
+          </Link>
+        )}
       </div>
       <p className={css.description}>
         {agent.description === '' ? <span className="quiet">{t.none}</span> : agent.description}

@@ -1,8 +1,10 @@
 // Everything of one agent on one page, saved at once.
 import { Link, useNavigate } from '@tanstack/react-router';
+import { MessagesSquare } from 'lucide-react';
 import { useCallback } from 'react';
 
 import { useMay } from '@/api/me';
+import { Button } from '@/components/Button';
 import { Switch } from '@/components/Field';
 import { LeaveGuard } from '@/components/LeaveGuard';
 import { Badge, Hint } from '@/components/Note';
@@ -25,12 +27,12 @@ const WORDS = words(
   {
     fresh: 'New agent', back: 'Agents', active: 'Active', viewer: 'You may look at this agent, but not change it.',
     changed: (version: number, ago: string) => `Version ${version}, changed ${ago}`, off: 'Off',
-    about: 'A prompt, a model and the tools it may call.', noRight: 'Making agents needs the role editor.',
+    about: 'A prompt, a model and the tools it may call.', noRight: 'Making agents needs the role editor.', tryIt: 'Try this agent',
   },
   {
     fresh: '新建智能体', back: '智能体', active: '启用', viewer: '你可以查看此智能体，但不能修改。',
     changed: (version: number, ago: string) => `版本 ${version}，${ago}修改`, off: '已停用',
-    about: '一段提示词、一个模型，以及它可以调用的工具。', noRight: '创建智能体需要编辑者权限。',
+    about: '一段提示词、一个模型，以及它可以调用的工具。', noRight: '创建智能体需要编辑者权限。', tryIt: '试用此智能体',
   },
 );
 
@@ -38,6 +40,7 @@ export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
   const t = useWords(WORDS);
   const format = useFormat();
   const mayEdit = useMay('editor');
+  const mayCall = useMay('caller');
   const navigate = useNavigate();
   const made = useCallback(
     (agent: Agent) => void navigate({ to: '/agents/$id', params: { id: agent.id }, replace: true, ignoreBlocker: true }),
@@ -57,12 +60,17 @@ export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
         title={agent?.name ?? t.fresh}
         about={agent === null ? t.about : t.changed(agent.version, format.ago(agent.updatedAt))}
         back={back}
-        actions={mayEdit ? (
+        actions={(
           <div className={css.actions}>
-            <Switch label={t.active} isSelected={draft.isActive} onChange={(isActive) => edit((now) => ({ ...now, isActive }))} />
-            {agent !== null && <AgentActions agent={agent} />}
+            {mayEdit
+              ? <Switch label={t.active} isSelected={draft.isActive} onChange={(isActive) => edit((now) => ({ ...now, isActive }))} />
+              : !draft.isActive && <Badge>{t.off}</Badge>}
+            {agent?.isActive === true && mayCall && (
+              <Button icon={<MessagesSquare aria-hidden />} onPress={() => void navigate({ to: '/chat', search: { agent: agent.id } })}>{t.tryIt}</Button>
+            )}
+            {mayEdit && agent !== null && <AgentActions agent={agent} />}
           </div>
-        ) : !draft.isActive && <Badge>{t.off}</Badge>}
+        )}
       >
         {!mayEdit && <Hint>{t.viewer}</Hint>}
         <div className={css.columns}>

@@ -16,11 +16,12 @@ import { ModelField } from './ModelField';
 import { providersQuery } from './queries';
 import { ToolChoiceField } from './ToolChoiceField';
 import type { Edit } from './useAgentForm';
+import { useModels } from './useModels';
 
 const WORDS = words(
   {
     title: 'Model', provider: 'Provider', first: 'Default provider', gone: (name: string) => `${name} (not set up)`,
-    none: 'None is set up yet.', setUp: 'Set up a provider', temperature: 'Temperature',
+    none: 'None is set up yet.', stored: (kind: string) => kind, environment: (kind: string) => `${kind}, from the environment`, found: (kind: string) => `${kind}, found on the server’s machine`, setUp: 'Set up a provider', temperature: 'Temperature',
     tokens: 'Max tokens', own: 'Model’s own', steps: 'Max steps',
     more: 'More settings', parallel: 'Parallel tool calls', parallelText: 'The model may call several tools at once.',
     resume: 'Go on by itself', resumeText: 'When a call in the background has ended, without waiting for the next message.',
@@ -28,7 +29,7 @@ const WORDS = words(
   },
   {
     title: '模型', provider: '模型服务', first: '默认模型服务', gone: (name: string) => `${name}（未配置）`,
-    none: '尚未配置模型服务。', setUp: '配置模型服务', temperature: '温度',
+    none: '尚未配置模型服务。', stored: (kind: string) => kind, environment: (kind: string) => `${kind}，来自环境变量`, found: (kind: string) => `${kind}，在服务器本机发现`, setUp: '配置模型服务', temperature: '温度',
     tokens: '最大 token 数', own: '模型默认', steps: '最大步数',
     more: '更多设置', parallel: '并行调用工具', parallelText: '模型可以同时调用多个工具。',
     resume: '自动继续', resumeText: '后台调用结束后立即继续，不等待下一条消息。',
@@ -112,11 +113,13 @@ function ProviderFields({ config, set, faults, isDisabled }: ProviderFieldsProps
   const chosen = providers.data?.find(({ id, name }) => name === config.provider || id === config.provider);
   const options = [
     { value: FIRST, label: t.first },
-    ...(providers.data ?? []).map(({ name, kind }) => ({ value: name, label: name, description: kind })),
+    ...(providers.data ?? []).map(({ name, kind, source }) => ({ value: name, label: name, description: t[source](kind) })),
   ];
   const isGone = config.provider !== null && chosen === undefined;
   if (isGone) options.push({ value: config.provider ?? FIRST, label: providers.isSuccess ? t.gone(config.provider ?? '') : (config.provider ?? '') });
-  const models = (chosen ?? providers.data?.[0])?.models ?? [];
+  // The server takes the first as well where none is named.
+  const asked = chosen ?? (config.provider === null ? providers.data?.[0] : undefined);
+  const models = useModels(asked);
   const isNone = providers.data?.length === 0;
   return (
     <>
@@ -126,7 +129,7 @@ function ProviderFields({ config, set, faults, isDisabled }: ProviderFieldsProps
         onChange={(provider) => set({ provider: provider === FIRST ? null : provider })}
       />
       <ModelField
-        models={models} value={config.model ?? ''} isDisabled={isDisabled} error={faults['config.model']}
+        models={models.known} isAsked={models.isAsked} refusal={models.refusal} onAsk={models.ask} value={config.model ?? ''} isDisabled={isDisabled} error={faults['config.model']}
         onChange={(model) => set({ model: model === '' ? null : model })}
       />
     </>

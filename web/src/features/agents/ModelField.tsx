@@ -2,6 +2,7 @@
 import { ChevronDown } from 'lucide-react';
 import { Button, ComboBox, FieldError, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components';
 
+import { Button as Ask } from '@/components/Button';
 import { TextField } from '@/components/Field';
 import { usePageStaysOpen } from '@/components/usePageStaysOpen';
 import { useWords, words } from '@/i18n/language';
@@ -9,8 +10,8 @@ import { useWords, words } from '@/i18n/language';
 import css from './ModelField.module.css';
 
 const WORDS = words(
-  { model: 'Model', text: 'The provider’s first when empty.', show: 'Show models' },
-  { model: '模型', text: '留空则使用模型服务的第一个模型。', show: '显示模型' },
+  { model: 'Model', text: 'The provider’s first when empty.', show: 'Show models', ask: 'Ask which it has' },
+  { model: '模型', text: '留空则使用模型服务的第一个模型。', show: '显示模型', ask: '查询可用模型' },
 );
 
 export interface ModelFieldProps {
@@ -19,15 +20,25 @@ export interface ModelFieldProps {
   onChange: (model: string) => void;
   isDisabled: boolean;
   error: string | undefined;
+  /** Asks the provider for its models, where they are not known. */
+  onAsk: (() => void) | undefined;
+  isAsked: boolean;
+  refusal: string | undefined;
 }
 
-export function ModelField({ models, value, onChange, isDisabled, error }: ModelFieldProps) {
+export function ModelField({ models, value, onChange, isDisabled, error, onAsk, isAsked, refusal }: ModelFieldProps) {
   const t = useWords(WORDS);
   const onOpenChange = usePageStaysOpen();
   if (models.length === 0) {
     return (
       <TextField
-        label={t.model} description={t.text} value={value} onChange={onChange} isDisabled={isDisabled} error={error}
+        label={t.model} value={value} onChange={onChange} isDisabled={isDisabled} error={error ?? refusal}
+        description={(
+          <>
+            {t.text}
+            {onAsk !== undefined && !isDisabled && <span className={css.ask}><Ask small look="quiet" isPending={isAsked} onPress={onAsk}>{t.ask}</Ask></span>}
+          </>
+        )}
         placeholder="gpt-5-mini" isMono autoComplete="off"
       />
     );

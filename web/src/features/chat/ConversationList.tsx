@@ -19,7 +19,7 @@ import { conversationsQuery } from './queries';
 const WORDS = words(
   {
     fresh: 'New chat', search: 'Search conversations', list: 'Conversations', today: 'Today', yesterday: 'Yesterday', week: 'Last 7 days', month: 'Last 30 days', older: 'Older',
-    none: 'No conversations yet.', notFound: 'No conversation says that.',
+    none: 'No conversations yet.', notFound: 'No conversation is called that.',
   },
   {
     fresh: '新对话', search: '搜索对话', list: '对话', today: '今天', yesterday: '昨天', week: '最近 7 天', month: '最近 30 天', older: '更早',

@@ -13,11 +13,11 @@ import type { Turn } from './wire';
 
 const WORDS = words(
   {
-    again: 'Try again', goOn: 'Continue', cancelled: 'Stopped.', max_steps: 'It reached the most steps this agent may take.', tool_stop: 'A tool ended the turn.',
+    again: 'Try again', goOn: 'Continue', cancelled: 'Stopped.', max_steps: 'It reached the most steps this agent may take.', tool_stop: 'A tool ended the turn.', tool_calls: 'The program that asked has calls to make.',
     error: 'Something went wrong.',
   },
   {
-    again: '重试', goOn: '继续', cancelled: '已停止。', max_steps: '已达到此智能体的最大步数。', tool_stop: '工具结束了本轮对话。',
+    again: '重试', goOn: '继续', cancelled: '已停止。', max_steps: '已达到此智能体的最大步数。', tool_stop: '工具结束了本轮对话。', tool_calls: '等待发起方自行完成调用。',
     error: '出错了。',
   },
 );

@@ -28,7 +28,8 @@ export function TurnFoot({ turn, isLast }: { turn: Turn; isLast: boolean }) {
   const format = useFormat();
   const acts = use(ActsContext);
   const { message, steps, usage, model, input } = turn;
-  const answer = message?.content ?? steps.map(({ text }) => text).filter((text) => text !== '').join('\n\n');
+  const said = steps.map(({ text }) => text).filter((text) => text !== '').join('\n\n');
+  const answer = message === null || message.content === '' ? said : message.content;
   const again = messagesOf(input);
   const took = durationOf(turn);
   return (
@@ -38,7 +39,7 @@ export function TurnFoot({ turn, isLast }: { turn: Turn; isLast: boolean }) {
         <IconButton label={t.retry} onPress={() => acts.say(turn.turn, again)}><RotateCw aria-hidden /></IconButton>
       )}
       <span className={css.facts} role="group" aria-label={t.about}>
-        {model !== undefined && <span>{model}</span>}
+        {model !== undefined && model !== null && <span>{model}</span>}
         {took !== undefined && <span>{format.duration(took)}</span>}
         {usage !== undefined && <span>{t.tokens(format.count(usage.input), format.count(usage.output))}</span>}
         {usage?.cached !== undefined && usage.cached > 0 && <span>{t.cached(format.count(usage.cached))}</span>}

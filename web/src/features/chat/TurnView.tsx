@@ -24,7 +24,7 @@ export const TurnView = memo(function TurnView({ turn, isLast }: { turn: Turn; i
         : <SaidView key={at} said={one} turn={turn} isOnly={input.filter(({ role }) => role === 'user').length === 1} />))}
       {steps.map((step, at) => <StepView key={step.step} step={step} isUnderWay={finishReason === null && at === steps.length - 1} />)}
       {isThinking(turn) && <p className={css.thinking}><span className={css.dots} aria-hidden><i /><i /><i /></span><span className="hidden">{t.thinking}</span></p>}
-      {warnings?.map((warning) => <WarningNote key={warning}>{warning}</WarningNote>)}
+      {[...new Set(warnings)].map((warning) => <WarningNote key={warning}>{warning}</WarningNote>)}
       <TurnEnd turn={turn} isLast={isLast} />
       {finishReason !== null && <TurnFoot turn={turn} isLast={isLast} />}
     </article>

@@ -46,14 +46,15 @@ export function withSent(turns: Turns, input: readonly Input[], replaces?: numbe
 
 export const withoutSent = (turns: Turns): Turns => turns.filter(({ turn }) => turn !== SENT);
 
+/** A turn that is known already is told again, from its beginning. */
 function started(turns: Turns, { turn, input, model, replaces }: Of<'turn.start'>): Turns {
-  const kept = turns.filter((one) => one.turn !== SENT && (replaces === undefined || one.turn < replaces || one.turn === turn));
-  const known = kept.find((one) => one.turn === turn);
-  const isReplaced = replaces !== undefined && known !== undefined && replaces <= turn && known.finishReason !== null;
-  if (known !== undefined && !isReplaced) return kept.map((one) => (one === known ? reopened({ ...one, input, model }) : one));
-  const fresh: Turn = { turn, input, steps: [], message: null, finishReason: null, model, startedAt: now() };
-  return told([...kept.filter((one) => one !== known), fresh], input);
+  const kept = turns.filter((one) => one.turn !== SENT && one.turn !== turn && (replaces === undefined || one.turn < replaces));
+  const startedAt = turns.find((one) => one.turn === turn)?.startedAt ?? now();
+  const fresh: Turn = { turn, input, steps: [], message: null, finishReason: null, startedAt, ...(model === undefined ? {} : { model }) };
+  return told([...kept, fresh].toSorted(byNumber), input);
 }
+
+const byNumber = (one: Turn, other: Turn): number => one.turn - other.turn;
 
 /** What came in later belongs to the call that was made before. */
 export function told(turns: Turns, input: readonly Input[]): Turns {
@@ -104,7 +105,7 @@ function change(turns: Turns, number: number, by: (turn: Turn) => Turn): Turns {
   if (last?.turn === number) return [...turns.slice(0, -1), by(last)];
   if (turns.some(({ turn }) => turn === number)) return turns.map((one) => (one.turn === number ? by(one) : one));
   const fresh: Turn = { turn: number, input: [], steps: [], message: null, finishReason: null, startedAt: now() };
-  return [...withoutSent(turns), by(fresh)].toSorted((one, other) => one.turn - other.turn);
+  return [...withoutSent(turns), by(fresh)].toSorted(byNumber);
 }
 
 function inStep(turns: Turns, { turn: number, step: place }: { turn: number; step: number }, by: (step: Step) => Step): Turns {

@@ -32,6 +32,8 @@ export function follow(id: string, { after, onEvents, onState }: Hearing): () =>
       onState(true);
     },
     onEvent: ({ id: eventId, event: type, data }) => {
+      // What is told again has the ids that it had.
+      if (type === 'turn.reset' || type === 'turn.start') seen.clear();
       if (eventId !== undefined && !seen.add(eventId)) return;
       last = eventId ?? last;
       const told = readEvent(type, data);
@@ -66,6 +68,10 @@ function readEvent(type: string | undefined, data: string): ChatEvent | undefine
 
 class Seen {
   private readonly ids = new Set<string>();
+
+  clear(): void {
+    this.ids.clear();
+  }
 
   /** Whether it is new. */
   add(id: string): boolean {

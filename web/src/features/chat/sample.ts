@@ -1,5 +1,5 @@
 // A talk that works on the first day: a provider that reads its answers from a script, and an agent with the calculator.
-import { api, ApiError, ask, type Schemas } from '@/api/client';
+import { api, ApiError, ask } from '@/api/client';
 
 const NAME = 'sample';
 
@@ -21,9 +21,7 @@ const SCRIPT = [
 
 /** The id of the sample's agent, which is made unless it is there. */
 export async function makeSample(): Promise<string> {
-  // The server's own description of a provider has no script yet.
-  const provider: Schemas['ProviderInput'] & { script: string } = { name: NAME, kind: 'scripted', script: JSON.stringify(SCRIPT) };
-  await unlessThere(ask(api.POST('/api/providers', { body: provider })));
+  await unlessThere(ask(api.POST('/api/providers', { body: { name: NAME, kind: 'scripted', script: SCRIPT } })));
   const agent = { name: NAME, description: 'Follows a script and calls the calculator.', toolIds: ['calculator'], config: { provider: NAME } };
   await unlessThere(ask(api.POST('/api/agents', { body: agent })));
   return (await ask(api.GET('/api/agents/{id}', { params: { path: { id: NAME } } }))).id;

@@ -67,7 +67,7 @@ export interface Step {
   calls: readonly Call[];
 }
 
-export type FinishReason = 'stop' | 'max_steps' | 'tool_stop' | 'cancelled' | 'error';
+export type FinishReason = 'stop' | 'max_steps' | 'tool_stop' | 'tool_calls' | 'cancelled' | 'error';
 
 export interface Failure {
   kind: ErrorKind;
@@ -84,7 +84,8 @@ export interface Turn {
   error?: Failure;
   warnings?: readonly string[];
   usage?: Usage;
-  model?: string;
+  /** The last one that answered; null before any did. */
+  model?: string | null;
   startedAt?: string;
   endedAt?: string;
 }
@@ -108,7 +109,7 @@ export interface ConversationPage {
 export interface Conversation extends Omit<ConversationRow, 'turns'> {
   turns: readonly Turn[];
   pending: readonly { callId: string; taskId: string; name: string; reason: Reason }[];
-  /** The last event that is in it, where the server says so: what comes after is heard from there. */
+  /** Behind all turns that have ended: what is under way is told from its beginning. */
   lastEventId?: string;
 }
 
@@ -137,7 +138,7 @@ interface ResultFields {
 }
 
 export type ChatEvent =
-  | ({ type: 'turn.start'; conversationId: string; input: readonly Input[]; model: string; replaces?: number } & InTurn)
+  | ({ type: 'turn.start'; conversationId: string; input: readonly Input[]; model?: string; replaces?: number } & InTurn)
   | ({ type: 'message.delta' | 'reasoning.delta'; text: string } & InStep)
   | ({ type: 'message.reset' } & InStep)
   | ({ type: 'tool.call'; arguments: unknown } & OfCall)

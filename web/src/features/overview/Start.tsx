@@ -1,6 +1,6 @@
 // A new place: the steps to a first call that one may take, and one that works right away.
 import { Link } from '@tanstack/react-router';
-import { Bot, Calculator, Hammer, Play, Plug } from 'lucide-react';
+import { Bot, Calculator, Hammer, MessagesSquare, Play, Plug } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 import { useMay } from '@/api/me';
@@ -11,20 +11,22 @@ import css from './Start.module.css';
 
 const WORDS = words(
   {
-    title: 'Welcome to Haft', about: 'Three steps, and agents hold their first tool.', make: 'Make a tool', makeText: 'Describe an HTTP request, paste a cURL command, or import an OpenAPI document.',
+    title: 'Welcome to Haft', about: 'Four steps, and agents hold their first tool.', make: 'Make a tool', makeText: 'Describe an HTTP request, paste a cURL command, or import an OpenAPI document.',
     newTool: 'New tool', importTools: 'Import', tryIt: 'Try it', tryText: 'Fill in a form drawn from its schema, send it, and see the request, the answer and the time it took.', tools: 'Choose a tool',
+    talk: 'Talk to an agent', talkText: 'Ask for something in your own words, and watch which tools it calls and what comes of them.', toChat: 'Begin a chat',
     connect: 'Connect a client', connectText: 'curl, JavaScript, Python or the command line: copy a snippet, and your program has the tools.', snippets: 'Show the snippets',
     example: 'Nothing at hand?', exampleText: 'The calculator is built in and works without any network.', calculate: 'Try the calculator',
-    callerAbout: 'Two steps, and your program calls its first tool.', viewerAbout: 'Nothing was called in this space yet. As soon as something is, this page shows how it goes.',
+    callerAbout: 'Three steps, and your program calls its first tool.', viewerAbout: 'Nothing was called in this space yet. As soon as something is, this page shows how it goes.',
     seeTools: 'Look at the tools', seeToolsText: 'What agents can do here, with the arguments and limits of each.', toTools: 'To the tools',
     seeAgents: 'Look at the agents', seeAgentsText: 'Who may use which tools, and what they are told to do.', toAgents: 'To the agents',
   },
   {
-    title: '欢迎使用 Haft', about: '三步，让智能体握住第一个工具。', make: '创建工具', makeText: '描述一个 HTTP 请求，粘贴一条 cURL 命令，或导入 OpenAPI 文档。',
+    title: '欢迎使用 Haft', about: '四步，让智能体握住第一个工具。', make: '创建工具', makeText: '描述一个 HTTP 请求，粘贴一条 cURL 命令，或导入 OpenAPI 文档。',
     newTool: '新建工具', importTools: '导入', tryIt: '试一试', tryText: '根据结构定义生成表单，填写并发送，即可看到请求、返回和耗时。', tools: '选择工具',
+    talk: '与智能体对话', talkText: '用自己的话提出需求，看它调用了哪些工具、得到了什么结果。', toChat: '开始对话',
     connect: '连接客户端', connectText: 'curl、JavaScript、Python 或命令行：复制一段代码，你的程序就能使用这些工具。', snippets: '查看代码',
     example: '手边还没有工具？', exampleText: '计算器是内置的，无需网络即可使用。', calculate: '试用计算器',
-    callerAbout: '两步，让你的程序调用第一个工具。', viewerAbout: '此空间还没有任何调用。一旦有了调用，这里就会显示运行情况。',
+    callerAbout: '三步，让你的程序调用第一个工具。', viewerAbout: '此空间还没有任何调用。一旦有了调用，这里就会显示运行情况。',
     seeTools: '查看工具', seeToolsText: '智能体在这里能做什么，以及各个工具的参数和限制。', toTools: '前往工具',
     seeAgents: '查看智能体', seeAgentsText: '谁可以使用哪些工具，以及它们的指令。', toAgents: '前往智能体',
   },
@@ -52,7 +54,10 @@ function Begin({ mayEdit }: { mayEdit: boolean }) {
         <Step number={mayEdit ? 2 : 1} icon={<Play />} title={t.tryIt} text={t.tryText}>
           <Link to="/tools" search={ALL_TOOLS} className={(mayEdit ? css.plain : css.primary) ?? ''}>{t.tools}</Link>
         </Step>
-        <Step number={mayEdit ? 3 : 2} icon={<Plug />} title={t.connect} text={t.connectText}>
+        <Step number={mayEdit ? 3 : 2} icon={<MessagesSquare />} title={t.talk} text={t.talkText}>
+          <Link to="/chat" search={{ agent: undefined }} className={css.plain ?? ''}>{t.toChat}</Link>
+        </Step>
+        <Step number={mayEdit ? 4 : 3} icon={<Plug />} title={t.connect} text={t.connectText}>
           <Link to="/settings" search={{ tab: 'connect' }} className={css.plain ?? ''}>{t.snippets}</Link>
         </Step>
       </ol>

@@ -2,17 +2,36 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
-import { api, ask, type Schemas } from '@/api/client';
+import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { CodeEditor, pretty } from '@/components/Code';
 import { Dialog } from '@/components/Dialog';
 import { Checkbox, Select, TextField } from '@/components/Field';
+import { ErrorNote, Hint } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
 import { failures } from '../parts/failures';
 import { Form } from '../parts/Form';
 import { COMMON } from '../words';
 import { ADDRESSES, KIND_WORDS, type Kind, KINDS } from './kinds';
+import css from './ProviderRow.module.css';
 
 type Provider = Schemas['Provider'];
+type Script = Schemas['ProviderScript'];
+
+const EXAMPLE: Script = [
+  { text: 'I work that out.', toolCalls: [{ name: 'calculator', arguments: { expression: '6 * 7' } }] },
+  { text: 'It is 42.' },
+];
+
+/** What is wrong with a text that should be JSON. */
+function faultOf(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return wordsOf(error);
+  }
+}
 
 const WORDS = words(
   {
@@ -20,14 +39,18 @@ const WORDS = words(
     baseUrl: 'Address', baseUrlAbout: 'Empty: the usual one of this kind.', key: 'Key', newKey: 'Another key',
     keyAbout: 'It becomes a secret of the space. The name of one that is there works too, such as secret://openai.',
     keptAs: (reference: string) => `The key is kept as ${reference}. Empty: it stays.`, dropKey: 'Use no key from now on',
-    models: 'Models', modelsAbout: 'One in each line. Empty: all that the provider has.',
+    models: 'Models', modelsAbout: 'One in each line. Empty: all that the provider has.', script: 'Script',
+    scriptAbout: 'This is no model: it gives these answers one after the other, whatever is asked, and calls the tools they name. For tests and for a first look.',
+    scriptBad: (reason: string) => `This is no JSON: ${reason}`,
   },
   {
     add: '添加模型服务', edit: (name: string) => `编辑 ${name}`, kind: '类型', nameAbout: '字母、数字、_ 和 -。智能体以此名称引用。',
     baseUrl: '地址', baseUrlAbout: '留空则使用该类型的默认地址。', key: '密钥', newKey: '新密钥',
     keyAbout: '将保存为空间密钥。也可填写已有密钥的名称，例如 secret://openai。',
     keptAs: (reference: string) => `当前密钥保存为 ${reference}。留空则保持不变。`, dropKey: '不再使用密钥',
-    models: '模型', modelsAbout: '每行一个。留空则使用该服务的全部模型。',
+    models: '模型', modelsAbout: '每行一个。留空则使用该服务的全部模型。', script: '脚本',
+    scriptAbout: '这不是模型：无论问什么，都按顺序给出这些回答，并调用其中列出的工具。用于测试和体验。',
+    scriptBad: (reason: string) => `不是有效的 JSON：${reason}`,
   },
 );
 
@@ -54,9 +77,11 @@ function ProviderForm({ provider, onClose }: ProviderDialogProps) {
   const [key, setKey] = useState('');
   const [isKeyDropped, setIsKeyDropped] = useState(false);
   const [models, setModels] = useState(provider?.models.join('\n') ?? '');
+  const [script, setScript] = useState(() => pretty(provider?.script ?? EXAMPLE));
+  const [broken, setBroken] = useState<string>();
   const kept = provider?.apiKey ?? null;
   const save = useMutation({
-    mutationFn: () => keep(provider, {
+    mutationFn: () => keep(provider, kind === 'scripted' ? { name: name.trim(), kind, script: JSON.parse(script) as Script } : {
       name: name.trim(),
       kind,
       baseUrl: baseUrl.trim() === '' ? null : baseUrl.trim(),
@@ -69,9 +94,15 @@ function ProviderForm({ provider, onClose }: ProviderDialogProps) {
       onClose();
     },
   });
-  const failed = failures(save.error, ['name', 'kind', 'baseUrl', 'apiKey', 'models']);
+  const failed = failures(save.error, ['name', 'kind', 'baseUrl', 'apiKey', 'models', 'script']);
+  const submit = () => {
+    const reason = kind === 'scripted' ? faultOf(script) : undefined;
+    setBroken(reason);
+    if (reason === undefined) save.mutate();
+  };
+  const wrong = broken === undefined ? failed.at('script') : t.scriptBad(broken);
   return (
-    <Form verb={common.save} failed={failed} error={save.error} isPending={save.isPending} onSubmit={() => save.mutate()} onCancel={onClose}>
+    <Form verb={common.save} failed={failed} error={save.error} isPending={save.isPending} onSubmit={submit} onCancel={onClose}>
       <Select
         label={t.kind} value={kind} onChange={setKind} error={failed.at('kind')}
         options={KINDS.map((one) => ({ value: one, label: kinds[one], description: kinds[`${one}About`] }))}
@@ -93,7 +124,14 @@ function ProviderForm({ provider, onClose }: ProviderDialogProps) {
           {kept !== null && <Checkbox label={t.dropKey} isSelected={isKeyDropped} onChange={setIsKeyDropped} />}
         </>
       )}
-      <TextField label={t.models} description={t.modelsAbout} value={models} onChange={setModels} error={failed.at('models')} rows={3} isMono />
+      {kind === 'scripted' ? (
+        <div className={css.script}>
+          <Hint>{t.scriptAbout}</Hint>
+          <strong>{t.script}</strong>
+          <CodeEditor label={t.script} value={script} onChange={setScript} language="json" minHeight={200} isInvalid={wrong !== undefined} />
+          {wrong !== undefined && <ErrorNote>{wrong}</ErrorNote>}
+        </div>
+      ) : <TextField label={t.models} description={t.modelsAbout} value={models} onChange={setModels} error={failed.at('models')} rows={3} isMono />}
     </Form>
   );
 }

@@ -1,6 +1,7 @@
 // One provider, and what came of asking it.
 import { useMutation } from '@tanstack/react-query';
 import { CloudCog, Pencil, Trash2 } from 'lucide-react';
+import { useState } from 'react';
 
 import { api, ask, type Schemas, wordsOf } from '@/api/client';
 import { Button, IconButton } from '@/components/Button';
@@ -16,11 +17,13 @@ import css from './ProviderRow.module.css';
 const WORDS = words(
   {
     test: 'Test', testOne: (name: string) => `Test ${name}`, noKey: 'no key', models: (count: number) => (count === 1 ? '1 model chosen' : `${count} models chosen`),
-    all: 'all of its models', found: 'Models it has',
+    all: 'all of its models', has: 'Models it has', environment: 'Environment', found: 'Found here', fixed: 'is not changed here', askOne: (model: string) => `Ask ${model}`,
+    askText: 'Press a model to ask it for one word.', said: (model: string, words: string) => `${model}: ${words}`,
   },
   {
     test: '测试', testOne: (name: string) => `测试 ${name}`, noKey: '无密钥', models: (count: number) => `已选 ${count} 个模型`,
-    all: '全部模型', found: '可用模型',
+    all: '全部模型', has: '可用模型', environment: '环境变量', found: '本机发现', fixed: '不可在此修改', askOne: (model: string) => `询问 ${model}`,
+    askText: '点击某个模型，让它回答一个词。', said: (model: string, words: string) => `${model}：${words}`,
   },
 );
 
@@ -35,45 +38,71 @@ export function ProviderRow({ provider, may, edit, remove }: ProviderRowProps) {
   const t = useWords(WORDS);
   const common = useWords(COMMON);
   const kinds = useWords(KIND_WORDS);
-  const { id, name, kind, baseUrl, apiKey, models } = provider;
-  const test = useMutation({ mutationFn: () => ask(api.POST('/api/providers/{id}/test', { params: { path: { id } } })) });
+  const { id, name, kind, baseUrl, apiKey, models, source, variable } = provider;
+  const isOwn = source === 'stored';
+  const test = useMutation({ mutationFn: (model: string | null) => ask(api.POST('/api/providers/{id}/test', { params: { path: { id } }, body: { model } })) });
   const address = baseUrl ?? ADDRESSES[kind];
   return (
     <Row
-      icon={<CloudCog />} title={name} marks={<Badge>{kinds[kind]}</Badge>}
+      icon={<CloudCog />} title={name} marks={<><Badge>{kinds[kind]}</Badge>{!isOwn && <Badge tone="accent">{t[source]}</Badge>}</>}
       about={(
         <Facts>
           {address !== '' && <span>{address}</span>}
           {kind === 'scripted' && models.length === 0 && <span>{kinds.scriptedAbout}</span>}
-          {kind !== 'scripted' && <span>{apiKey === null ? t.noKey : <code>{apiKey}</code>}</span>}
+          {kind !== 'scripted' && isOwn && <span>{apiKey === null ? t.noKey : <code>{apiKey}</code>}</span>}
+          {variable !== undefined && variable !== null && <span><code>{variable}</code></span>}
+          {!isOwn && <span>{t.fixed}</span>}
           {(kind !== 'scripted' || models.length > 0) && <span>{models.length === 0 ? t.all : t.models(models.length)}</span>}
         </Facts>
       )}
       actions={may && (
         <>
-          <Button small aria-label={t.testOne(name)} isPending={test.isPending} onPress={() => test.mutate()}>{t.test}</Button>
-          <IconButton label={common.editOne(name)} onPress={edit}><Pencil aria-hidden /></IconButton>
-          <IconButton label={common.removeOne(name)} onPress={remove}><Trash2 aria-hidden /></IconButton>
+          <Button small aria-label={t.testOne(name)} isPending={test.isPending} onPress={() => test.mutate(null)}>{t.test}</Button>
+          {isOwn && <IconButton label={common.editOne(name)} onPress={edit}><Pencil aria-hidden /></IconButton>}
+          {isOwn && <IconButton label={common.removeOne(name)} onPress={remove}><Trash2 aria-hidden /></IconButton>}
         </>
       )}
-      below={<Outcome error={test.error} outcome={test.data} />}
+      below={<Outcome error={test.error} outcome={test.data} listed={models} asked={test.variables ?? null} isPending={test.isPending} onAsk={(model) => test.mutate(model)} />}
     />
   );
 }
 
-function Outcome({ error, outcome }: { error: unknown; outcome: Schemas['ProviderTest'] | undefined }) {
+interface OutcomeProps {
+  error: unknown;
+  outcome: Schemas['ProviderTest'] | undefined;
+  listed: readonly string[];
+  /** The model that was asked; null when only the provider was. */
+  asked: string | null;
+  isPending: boolean;
+  onAsk: (model: string) => void;
+}
+
+function Outcome({ error, outcome, listed, asked, isPending, onAsk }: OutcomeProps) {
   const t = useWords(WORDS);
-  if (error !== null) return <ErrorNote>{wordsOf(error)}</ErrorNote>;
-  if (outcome === undefined) return null;
-  if (!outcome.ok) return <ErrorNote>{outcome.message}</ErrorNote>;
+  const [known, setKnown] = useState<readonly string[]>([]);
+  // What it has is told when it is asked itself, and not by one of its models.
+  if (outcome !== undefined && outcome.models.length > 0 && outcome.models !== known) setKnown(outcome.models);
+  const models = known.length > 0 ? known : listed;
+  if (outcome === undefined && error === null) return null;
+  const words = error === null ? (outcome?.message ?? '') : wordsOf(error);
+  const said = asked === null ? words : t.said(asked, words);
   return (
-    <GoodNote>
-      {outcome.message}
-      {outcome.models.length > 0 && (
-        <ul className={css.models} aria-label={t.found}>
-          {outcome.models.map((model) => <li key={model}><code>{model}</code></li>)}
-        </ul>
+    <>
+      {!isPending && (outcome?.ok === true ? <GoodNote>{said}</GoodNote> : <ErrorNote>{said}</ErrorNote>)}
+      {models.length > 0 && (
+        <div className={css.ask}>
+          <p className="quiet small">{t.askText}</p>
+          <ul className={css.models} aria-label={t.has}>
+            {models.map((model) => (
+              <li key={model}>
+                <Button small aria-label={t.askOne(model)} isPending={isPending && asked === model} isDisabled={isPending && asked !== model} onPress={() => onAsk(model)}>
+                  {model}
+                </Button>
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
-    </GoodNote>
+    </>
   );
 }

@@ -22,13 +22,13 @@ type Provider = Schemas['Provider'];
 
 const WORDS = words(
   {
-    about: 'Services and machines that run models. Agents name one of them as theirs; talking to agents in the console comes later.',
+    about: 'Services and machines that run models. Agents name one of them as theirs, or use the first.',
     add: 'Add provider', mayNot: 'Admins of the space add and change providers.', emptyTitle: 'No providers yet',
     empty: 'Tools work without one. Add a provider when an agent shall have a model.',
     deleteTitle: (name: string) => `Delete the provider ${name}?`, deleteText: 'Agents that use it have no model until they are given another. Its key stays among the secrets.',
   },
   {
-    about: '运行模型的服务和机器，供智能体选用。在控制台中与智能体对话的功能稍后推出。',
+    about: '运行模型的服务和机器，供智能体选用；未指定时使用第一个。',
     add: '添加模型服务', mayNot: '空间管理员可以添加和修改模型服务。', emptyTitle: '还没有模型服务',
     empty: '工具无需模型服务即可使用。当智能体需要模型时再添加。',
     deleteTitle: (name: string) => `删除模型服务 ${name}？`, deleteText: '使用它的智能体将没有模型，直到重新指定。其密钥仍保留在密钥列表中。',

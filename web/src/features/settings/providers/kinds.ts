@@ -10,12 +10,12 @@ export const KIND_WORDS = words(
   {
     openai: 'OpenAI', openaiAbout: 'And every server that speaks like it: vLLM, LM Studio, DeepSeek, Qwen…',
     anthropic: 'Anthropic', anthropicAbout: 'Claude models.', gemini: 'Gemini', geminiAbout: 'Google’s models.',
-    ollama: 'Ollama', ollamaAbout: 'Models on a machine of your own.', scripted: 'Scripted', scriptedAbout: 'Reads answers from a list. For tests.',
+    ollama: 'Ollama', ollamaAbout: 'Models on a machine of your own.', scripted: 'Scripted', scriptedAbout: 'Reads its answers from a list. It is no model.',
   },
   {
     openai: 'OpenAI', openaiAbout: '以及所有兼容的服务：vLLM、LM Studio、DeepSeek、通义千问等。',
     anthropic: 'Anthropic', anthropicAbout: 'Claude 系列模型。', gemini: 'Gemini', geminiAbout: 'Google 的模型。',
-    ollama: 'Ollama', ollamaAbout: '在你自己的机器上运行的模型。', scripted: '脚本', scriptedAbout: '从列表读取答案，用于测试。',
+    ollama: 'Ollama', ollamaAbout: '在你自己的机器上运行的模型。', scripted: '脚本', scriptedAbout: '按列表依次回答，不是模型。',
   },
 );
 
