@@ -1,0 +1,96 @@
+// Calls in a talk: side by side while they run, failed, in the background, and waiting for a person.
+import { call, ended, expect, makeGuide, say, test } from './support/chat';
+import { gate } from './support/model';
+
+test('calls that are made at once are seen while they run, and opened to all that is known', async ({ console: page, haft, model, upstream }) => {
+  const agent = await makeGuide(haft, upstream);
+  const slow = gate();
+  upstream.answers = [{ status: 200, body: { temperature: 18 } }, { status: 200, body: { temperature: 11 }, after: slow.wait }];
+  model.replies = [
+    { text: 'Both at once.', calls: [{ name: 'weather', arguments: { city: 'Oslo' } }, { name: 'weather', arguments: { city: 'Bergen' } }] },
+    { text: 'Oslo is warmer.' },
+  ];
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'Oslo or Bergen?');
+  await expect(page.getByText('2 calls at once')).toBeVisible();
+  await expect(page.getByText('1 of 2 done')).toBeVisible();
+  await expect(call(page, /Running weather/)).toHaveCount(1);
+  slow.open();
+  await expect(page.getByText('Oslo is warmer.')).toBeVisible();
+  await expect(call(page, /Done weather/)).toHaveCount(2);
+
+  await call(page, /city: Oslo/).click();
+  const card = page.getByRole('region', { name: 'Tool calls' });
+  await expect(card.getByRole('tree', { name: 'Arguments' })).toContainText('Oslo');
+  await expect(card.getByRole('tree', { name: 'Result' })).toContainText('temperature');
+  await card.getByRole('radio', { name: 'Raw' }).click();
+  await expect(card.getByRole('region', { name: 'Result' })).toContainText('"temperature"');
+  await card.getByRole('link', { name: 'Open in Calls' }).click();
+  await expect(page.getByRole('dialog', { name: 'weather' })).toContainText('Oslo');
+});
+
+test('a call that fails says what went wrong, and the agent goes on', async ({ console: page, haft, model, upstream }) => {
+  const agent = await makeGuide(haft, upstream);
+  upstream.answers = [{ status: 404, body: { error: 'no such city' } }];
+  model.replies = [{ calls: [{ name: 'weather', arguments: { city: 'Nowhere' } }] }, { text: 'There is no such city.' }];
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'How is Nowhere?');
+  await expect(page.getByText('There is no such city.')).toBeVisible();
+  const failed = call(page, /Failed weather/);
+  await expect(failed).toContainText('Not found');
+  await failed.click();
+  await expect(page.getByRole('region', { name: 'Tool calls' }).getByRole('alert')).toContainText('404');
+});
+
+test('a call in the background is told as such, and its result comes by itself', async ({ console: page, haft, model, upstream }) => {
+  const agent = await makeGuide(haft, upstream);
+  const made = gate();
+  upstream.answers = [{ status: 200, body: { orders: 42 }, after: made.wait }];
+  model.replies = [
+    { calls: [{ name: 'report', arguments: { month: '2026-10' } }] },
+    { text: 'It is being made.' },
+    { text: 'There were 42 orders.' },
+  ];
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'How was October?');
+  await expect(page.getByText('It is being made.')).toBeVisible();
+  await expect(call(page, /report/)).toContainText('In the background');
+  await page.reload();
+  await expect(call(page, /report/)).toContainText('In the background');
+  made.open();
+  await expect(page.getByText('There were 42 orders.')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole('button', { name: /report The result is in/ })).toBeVisible();
+  await expect(call(page, /Done report/)).toBeVisible();
+});
+
+test('a call that a person has to approve is changed and approved where it is waited for', async ({ console: page, haft, model, upstream }) => {
+  const agent = await makeGuide(haft, upstream);
+  model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'It is paid.' }];
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'Pay 500');
+  const card = page.getByRole('region', { name: 'Tool calls' });
+  await expect(card).toContainText('This call waits for a person.');
+  await expect(card.getByRole('textbox', { name: 'Amount' })).toHaveValue('500');
+  await card.getByRole('button', { name: 'Edit' }).click();
+  await card.getByRole('textbox', { name: 'Amount' }).fill('300');
+  await card.getByRole('button', { name: 'Approve as edited' }).click();
+  await expect(page.getByText('It is paid.')).toBeVisible({ timeout: 20_000 });
+  expect(upstream.seen.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300 }]);
+  await expect(page.getByRole('link', { name: 'Approvals', exact: true })).toBeVisible();
+});
+
+test('a call is denied with a reason, which the agent is told', async ({ console: page, haft, model, upstream }) => {
+  const agent = await makeGuide(haft, upstream);
+  model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'Then not.' }];
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'Pay 500');
+  await page.getByRole('button', { name: 'Deny' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Deny pay?' });
+  await dialog.getByRole('textbox').fill('paid in May already');
+  await dialog.getByRole('button', { name: 'Deny the call' }).click();
+  await expect(page.getByText('Then not.')).toBeVisible({ timeout: 20_000 });
+  await expect(ended(page)).toBeVisible();
+  await expect(call(page, /Failed pay/)).toContainText('Denied');
+  expect(JSON.stringify(model.asked.at(-1)?.messages)).toContain('paid in May already');
+  expect(upstream.seen).toEqual([]);
+});

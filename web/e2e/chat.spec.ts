@@ -1,0 +1,131 @@
+// Talking to an agent: what is said is answered as it comes, stopped, said otherwise, and there again after a reload.
+import { composer, ended, expect, makeGuide, say, test } from './support/chat';
+import { gate } from './support/model';
+
+const talk = 'Conversation';
+
+test('an agent answers in Markdown as it comes, and nothing in it is more than text', async ({ console: page, haft, model, upstream }) => {
+  await makeGuide(haft, upstream);
+  const rest = gate();
+  model.replies = [{
+    reasoning: 'They want the way.',
+    text: ['## The way\n\nGo **north**', rest.wait, ', then [ask](https://example.com/way).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nls -l\n```\n\n<img src=x onerror=alert(1)> ![map](https://foreign.example/map.png) [bad](javascript:alert(1))'],
+  }];
+  await page.getByRole('link', { name: 'Chat' }).click();
+  await page.getByRole('link', { name: /^guide/ }).click();
+  await expect(page.getByRole('heading', { name: 'Talk to guide' })).toBeVisible();
+  await say(page, 'Which way?');
+  const column = page.getByRole('region', { name: talk });
+  await expect(column.getByRole('heading', { name: 'The way' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Stop' })).toBeVisible();
+  await expect(page).toHaveURL(/\/chat\/[0-9a-f-]+$/);
+  rest.open();
+  await expect(ended(page)).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Which way?', level: 1 })).toBeVisible();
+
+  const link = column.getByRole('link', { name: 'ask' });
+  await expect(link).toHaveAttribute('href', 'https://example.com/way');
+  await expect(link).toHaveAttribute('rel', /noopener/);
+  await expect(link).toHaveAttribute('target', '_blank');
+  await expect(column.getByRole('cell', { name: '2' })).toBeVisible();
+  await expect(column.getByText('<img src=x onerror=alert(1)>')).toBeVisible();
+  await expect(column.getByRole('img', { name: 'map' })).toHaveCount(0);
+  await expect(column.getByRole('link', { name: 'map' })).toHaveAttribute('href', 'https://foreign.example/map.png');
+  await expect(column.getByRole('link', { name: 'bad' })).toHaveCount(0);
+  await column.getByRole('button', { name: 'Copy code' }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('ls -l');
+  await column.getByRole('button', { name: 'Thought about it' }).click();
+  await expect(column.getByText('They want the way.')).toBeVisible();
+  await expect(column.getByRole('group', { name: 'About this answer' })).toContainText('412 tokens in, 38 out');
+  expect(model.asked[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+});
+
+test('an answer is stopped, and gone on with', async ({ console: page, haft, model }) => {
+  model.replies = [{ text: ['This is the beginning', gate().wait] }, { text: 'And this is the end.' }];
+  await page.goto(`${haft.url}/chat`);
+  await say(page, 'Tell me a story');
+  await expect(page.getByText('This is the beginning')).toBeVisible();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByText('Stopped.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Send' })).toBeVisible();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await expect(page.getByText('And this is the end.')).toBeVisible();
+  await expect(ended(page)).toBeVisible();
+});
+
+test('an answer is asked for once more, and what was said is said otherwise', async ({ console: page, haft, model }) => {
+  model.replies = [{ text: 'First answer.' }, { text: 'Second answer.' }, { text: 'Third answer.' }];
+  await page.goto(`${haft.url}/chat`);
+  await say(page, 'Hello');
+  await expect(page.getByText('First answer.')).toBeVisible();
+  await ended(page).click();
+  await expect(page.getByText('Second answer.')).toBeVisible();
+  await expect(page.getByText('First answer.')).toBeHidden();
+  await expect(ended(page)).toBeVisible();
+
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const field = page.getByRole('textbox', { name: 'Your message' });
+  await expect(field).toBeFocused();
+  await expect(field).toHaveValue('Hello');
+  await field.fill('Good evening');
+  await field.press('Enter');
+  await expect(page.getByText('Third answer.')).toBeVisible();
+  await expect(page.getByText('Second answer.')).toBeHidden();
+  await expect(page.getByText('Good evening')).toBeVisible();
+  expect(model.asked.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
+
+  await page.reload();
+  await expect(page.getByText('Third answer.')).toBeVisible();
+  await expect(page.getByText('First answer.')).toBeHidden();
+});
+
+test('who comes back in the middle of an answer sees all of it, once', async ({ console: page, haft, model }) => {
+  const rest = gate();
+  model.replies = [{ text: ['One. ', 'Two. ', rest.wait, 'Three. ', 'Four.'] }];
+  await page.goto(`${haft.url}/chat`);
+  await say(page, 'Count');
+  await expect(page.getByText('One. Two.')).toBeVisible();
+  await page.reload();
+  await expect(page.getByText('One. Two.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Stop' })).toBeVisible();
+  rest.open();
+  await expect(page.getByText('One. Two. Three. Four.', { exact: true })).toBeVisible();
+  await expect(ended(page)).toBeVisible();
+});
+
+test('a model that refuses is told of where it happened, and asked again', async ({ console: page, haft, model }) => {
+  model.replies = [{ refused: { status: 400, message: 'This model is on leave' } }, { text: 'Here I am.' }];
+  await page.goto(`${haft.url}/chat`);
+  await say(page, 'Are you there?');
+  await expect(page.getByRole('alert')).toContainText('This model is on leave');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByText('Here I am.')).toBeVisible();
+});
+
+test('lines and pictures are sent as they were written, and what is too large is not', async ({ console: page, haft, model }) => {
+  await page.goto(`${haft.url}/chat`);
+  await composer(page).fill('First line');
+  await composer(page).press('Shift+Enter');
+  await composer(page).pressSequentially('second line');
+  await expect(composer(page)).toHaveValue('First line\nsecond line');
+  const chosen = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Add pictures' }).click();
+  await (await chosen).setFiles([
+    { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') },
+    { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no picture') },
+    { name: 'large.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1024 * 1024 + 1) },
+  ]);
+  await expect(page.getByRole('alert')).toContainText('notes.txt is no picture');
+  await expect(page.getByRole('alert')).toContainText('large.png is larger than 5 MB');
+  await expect(page.getByRole('list', { name: 'Pictures to send' }).getByRole('listitem')).toHaveCount(1);
+  await composer(page).press('Enter');
+  await expect(ended(page)).toBeVisible();
+  await expect(page.getByRole('img', { name: 'Picture' })).toBeVisible();
+  const sent = JSON.stringify(model.asked[0]?.messages.at(-1)?.content);
+  expect(sent).toContain('First line\\nsecond line');
+  expect(sent).toContain(`data:image/png;base64,${DOT}`);
+  await page.reload();
+  await expect(page.getByRole('img', { name: 'Picture' })).toBeVisible();
+});
+
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
