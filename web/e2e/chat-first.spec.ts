@@ -5,7 +5,7 @@ import { expect, test } from './support/haft';
 test.use({ environment: { HAFT_FIND_OLLAMA: 'false' } });
 
 test('without a model the page says how to have one, and the sample calls a tool all the same', async ({ console: page }) => {
-  await page.getByRole('link', { name: 'Chat' }).click();
+  await page.getByRole('link', { name: 'Chat', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'First, a model' })).toBeVisible();
   await expect(page.getByText('OPENAI_API_KEY')).toBeVisible();
   await expect(page.getByRole('link', { name: 'Add a provider' })).toBeVisible();

@@ -11,7 +11,7 @@ test('an agent answers in Markdown as it comes, and nothing in it is more than t
     reasoning: 'They want the way.',
     text: ['## The way\n\nGo **north**', rest.wait, ', then [ask](https://example.com/way).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nls -l\n```\n\n<img src=x onerror=alert(1)> ![map](https://foreign.example/map.png) [bad](javascript:alert(1))'],
   }];
-  await page.getByRole('link', { name: 'Chat' }).click();
+  await page.getByRole('link', { name: 'Chat', exact: true }).click();
   await page.getByRole('link', { name: /^guide/ }).click();
   await expect(page.getByRole('heading', { name: 'Talk to guide' })).toBeVisible();
   await say(page, 'Which way?');

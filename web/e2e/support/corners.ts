@@ -10,7 +10,7 @@ const still = () => Promise.resolve();
 
 /** Pages that look otherwise before anything was made. */
 export const EMPTY: readonly Moment[] = [
-  '/', '/calls', '/tasks', '/approvals', '/agents', ...['secrets', 'providers', 'alerts', 'files'].map((tab) => `/settings?tab=${tab}`),
+  '/', '/chat', '/calls', '/tasks', '/approvals', '/agents', ...['secrets', 'providers', 'alerts', 'files'].map((tab) => `/settings?tab=${tab}`),
 ].map((path) => ({ name: `empty ${path}`, path, come: still }));
 
 /** All there is to see of a Haft that is furnished, its settings too. */

@@ -4,6 +4,7 @@ import type { Furnished } from './furnished';
 export function pages(made: Furnished): [name: string, path: string][] {
   return [
     ['overview', '/'],
+    ['chat', '/chat'],
     ['tools', '/tools'],
     ['tool-new', '/tools/new'],
     ['tools-import', '/tools/import'],

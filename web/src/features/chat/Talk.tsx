@@ -10,7 +10,7 @@ import { useWords, words } from '@/i18n/language';
 
 import { ActsContext } from './acts';
 import { Composer } from './Composer';
-import { contentOf } from './content';
+import { againOf, contentOf } from './content';
 import css from './Talk.module.css';
 import { TurnView } from './TurnView';
 import { useSpeaking } from './useSpeaking';
@@ -35,8 +35,12 @@ export function Talk({ talk, isHeard }: { talk: Conversation; isHeard: boolean }
   const { scroller, content, isAway, toEnd, onScroll } = useStick();
   const { speak, stop, goOn, error, reset } = useSpeaking(id);
   const isUnderWay = turns.at(-1)?.finishReason === null;
+  // Not while it grows: all that looks at it would be drawn with each word.
+  const settled = isUnderWay ? undefined : turns;
+  const again = useMemo(() => (settled === undefined ? undefined : againOf(settled)), [settled]);
   const acts = useMemo(() => ({
     mayAct: mayCall && !isUnderWay,
+    again,
     say: (turn: number, messages: Parameters<typeof speak>[0]['messages']) => {
       toEnd();
       void speak({ messages, replaces: turn });
@@ -45,7 +49,7 @@ export function Talk({ talk, isHeard }: { talk: Conversation; isHeard: boolean }
       toEnd();
       goOn();
     },
-  }), [mayCall, isUnderWay, speak, goOn, toEnd]);
+  }), [mayCall, isUnderWay, again, speak, goOn, toEnd]);
   return (
     <ActsContext value={acts}>
       {/* What scrolls is scrolled by keys too. */}

@@ -8,7 +8,6 @@ import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import { ActsContext } from './acts';
-import { messagesOf } from './content';
 import css from './Talk.module.css';
 import type { Turn } from './wire';
 
@@ -27,16 +26,16 @@ export function TurnFoot({ turn, isLast }: { turn: Turn; isLast: boolean }) {
   const t = useWords(WORDS);
   const format = useFormat();
   const acts = use(ActsContext);
-  const { message, steps, usage, model, input } = turn;
+  const { message, steps, usage, model } = turn;
   const said = steps.map(({ text }) => text).filter((text) => text !== '').join('\n\n');
   const answer = message === null || message.content === '' ? said : message.content;
-  const again = messagesOf(input);
+  const { again } = acts;
   const took = durationOf(turn);
   return (
     <footer className={`${css.foot} ${isLast ? css.footLast : ''}`}>
       {answer !== '' && <CopyButton iconOnly text={answer} label={t.copy} />}
-      {isLast && acts.mayAct && again.length > 0 && (
-        <IconButton label={t.retry} onPress={() => acts.say(turn.turn, again)}><RotateCw aria-hidden /></IconButton>
+      {isLast && acts.mayAct && again !== undefined && (
+        <IconButton label={t.retry} onPress={() => acts.say(again.turn, again.messages)}><RotateCw aria-hidden /></IconButton>
       )}
       <span className={css.facts} role="group" aria-label={t.about}>
         {model !== undefined && model !== null && <span>{model}</span>}

@@ -1,5 +1,5 @@
 // What somebody said: its text, its pictures, and both together as they are sent.
-import type { Content, Input, Message, Part, SaidInput } from './wire';
+import type { Content, Input, Message, Part, SaidInput, Turn } from './wire';
 
 export interface Said {
   text: string;
@@ -31,6 +31,13 @@ const isSaid = (input: Input): input is SaidInput => input.role !== 'task';
 /** What a turn began with, to be said again; nothing where it began by itself. */
 export function messagesOf(input: readonly Input[]): Message[] {
   return input.filter(isSaid).filter(({ role }) => role === 'user').map(({ role, content }) => ({ role, content }));
+}
+
+/** What the last answer answers: what its turn began with, or that of the turn that it goes on with. */
+export function againOf(turns: readonly Turn[]): { turn: number; messages: Message[] } | undefined {
+  const last = turns.findLast(({ input }) => input.length > 0);
+  const messages = messagesOf(last?.input ?? []);
+  return last === undefined || messages.length === 0 ? undefined : { turn: last.turn, messages };
 }
 
 /** A picture that the page may show: the policy lets in no other. */

@@ -1,0 +1,86 @@
+// A conversation out of its events: in order, told again, told twice, and brought together with what was read.
+import { expect, test } from '@playwright/test';
+
+import { after, isChatEvent, SENT, withSent } from '../../src/features/chat/conversation';
+import { merged } from '../../src/features/chat/merge';
+import type { ChatEvent, Conversation, Turn } from '../../src/features/chat/wire';
+
+const start = (turn: number, more: object = {}): ChatEvent => ({
+  type: 'turn.start', turn, conversationId: 'c', input: [{ role: 'user', content: 'Hello', messageId: `m${turn}` }], ...more,
+});
+const text = (turn: number, step: number, words: string): ChatEvent => ({ type: 'message.delta', turn, step, text: words });
+const done = (turn: number): ChatEvent => ({ type: 'done', turn, conversationId: 'c', finishReason: 'stop', steps: 1 });
+const result = (turn: number, callId: string, data: unknown): ChatEvent => ({
+  type: 'tool.result', turn, step: 1, callId, name: 'weather', success: true, data, executionTime: 5, attempts: 1, cached: false,
+});
+const called = (turn: number, callId: string): ChatEvent => ({ type: 'tool.call', turn, step: 1, callId, name: 'weather', arguments: { city: callId } });
+
+const play = (events: readonly ChatEvent[], turns: readonly Turn[] = []): readonly Turn[] => events.reduce(after, turns);
+const textOf = (turns: readonly Turn[]) => turns.map(({ steps }) => steps.map((step) => step.text).join('|'));
+const statuses = (turns: readonly Turn[]) => turns.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls.map(({ status }) => status)));
+
+const talk = (turns: readonly Turn[]): Conversation => ({
+  id: 'c', title: 't', agentId: null, agentName: null, status: 'idle', createdAt: '', updatedAt: '', pending: [], turns,
+});
+
+test('words and calls of several steps come to one turn', () => {
+  const turns = play([
+    start(1), text(1, 1, 'I '), text(1, 1, 'look.'), called(1, 'a'), called(1, 'b'), result(1, 'b', 2), text(1, 2, 'Two.'),
+    { type: 'message.done', turn: 1, message: { role: 'assistant', content: 'Two.' } }, { type: 'usage', turn: 1, input: 3, output: 1 }, done(1),
+  ]);
+  expect(textOf(turns)).toEqual(['I look.|Two.']);
+  expect(statuses(turns)).toEqual(['running', 'done']);
+  expect(turns[0]).toMatchObject({ finishReason: 'stop', usage: { input: 3, output: 1 }, message: { content: 'Two.' } });
+});
+
+test('what is taken back counts no more', () => {
+  const once = [start(1), text(1, 1, 'Wrong'), called(1, 'a')];
+  expect(textOf(play([...once, { type: 'message.reset', turn: 1, step: 1 }, text(1, 1, 'Right')]))).toEqual(['Right']);
+  expect(textOf(play([...once, { type: 'turn.reset', turn: 1 }, text(1, 1, 'Again')]))).toEqual(['Again']);
+  expect(textOf(play([...once, start(1), text(1, 1, 'From the beginning')]))).toEqual(['From the beginning']);
+  expect(statuses(play([...once, called(1, 'a'), result(1, 'a', 1), result(1, 'a', 1)]))).toEqual(['done']);
+});
+
+test('a turn that replaces others is the last one', () => {
+  const three = [1, 2, 3].flatMap((turn) => [start(turn), text(turn, 1, `answer ${turn}`), done(turn)]);
+  expect(textOf(play([...three, start(4, { replaces: 2 }), text(4, 1, 'otherwise')]))).toEqual(['answer 1', 'otherwise']);
+});
+
+test('what comes in later settles the call that waited for it', () => {
+  const waits: ChatEvent = { type: 'tool.pending', turn: 1, step: 1, callId: 'a', name: 'weather', taskId: 't', reason: 'async' };
+  const before = play([start(1), called(1, 'a'), waits, text(1, 2, 'Later.'), done(1)]);
+  expect(statuses(before)).toEqual(['pending']);
+  const came = { role: 'task', taskId: 't', callId: 'a', name: 'weather', result: { success: true, data: 1, callId: 'a', toolName: 'weather', executionTime: 9, attempts: 1, cached: false } };
+  expect(statuses(play([start(2, { input: [came] })], before))).toEqual(['done']);
+});
+
+test('turns that an event does not touch stay the same objects', () => {
+  const turns = play([start(1), text(1, 1, 'One'), done(1), start(2), text(2, 1, 'Two')]);
+  const next = after(turns, text(2, 1, '!'));
+  expect(next[0]).toBe(turns[0]);
+  expect(next[1]).not.toBe(turns[1]);
+});
+
+test('what was sent is shown until the server tells of it', () => {
+  const turns = play([start(1), text(1, 1, 'One'), done(1)]);
+  const sent = withSent(turns, [{ role: 'user', content: 'More' }]);
+  expect(sent.map(({ turn }) => turn)).toEqual([1, SENT]);
+  expect(play([start(2)], sent).map(({ turn }) => turn)).toEqual([1, 2]);
+  expect(withSent(turns, [], 1).map(({ turn }) => turn)).toEqual([SENT]);
+});
+
+test('what is read anew does not undo what was heard since', () => {
+  const heard = play([start(1), text(1, 1, 'One'), done(1), start(2), text(2, 1, 'Two and more')]);
+  const read = play([start(1), text(1, 1, 'One'), done(1), start(2)]);
+  expect(textOf(merged(talk(heard), talk(read)).turns)).toEqual(['One', 'Two and more']);
+  expect(textOf(merged(talk(read), talk([...read.slice(0, 1), ...play([start(2), text(2, 1, 'Two'), done(2)])])).turns)).toEqual(['One', 'Two']);
+  const sent = withSent([], [{ role: 'user', content: 'Hello', messageId: 'm1' }]);
+  expect(merged(talk(sent), talk([])).turns.map(({ turn }) => turn)).toEqual([SENT]);
+  expect(merged(talk(sent), talk(play([start(1)]))).turns.map(({ turn }) => turn)).toEqual([1]);
+});
+
+test('events that nobody knows yet are left out', () => {
+  expect(isChatEvent({ type: 'tool.dreamt', turn: 1 })).toBe(false);
+  expect(isChatEvent({ type: 'warning' })).toBe(false);
+  expect(isChatEvent({ type: 'warning', turn: 1 })).toBe(true);
+});
