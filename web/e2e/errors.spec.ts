@@ -38,7 +38,7 @@ test('a page that breaks leaves the others alone, and is tried again', async ({ 
   await expect(broken).toBeVisible();
   await page.unroute('**/api/agents?*');
   await page.getByRole('button', { name: 'Try again' }).click();
-  await expect(page.getByRole('link', { name: 'sample_assistant' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'sample_assistant', exact: true })).toBeVisible();
 });
 
 test('what an updated server no longer has is loaded anew', async ({ console: page, haft }) => {

@@ -51,7 +51,7 @@ test('who may only look is led to what there is to see', async ({ page, haft }) 
 test('who may call is led to a call, and not to making tools', async ({ page, haft }) => {
   await arrive(page, haft, 'caller');
   await expect(page.getByRole('link', { name: 'New tool' })).toBeHidden();
-  await expect(page.getByRole('main').getByRole('listitem')).toHaveCount(2);
+  await expect(page.getByRole('main').getByRole('listitem')).toHaveCount(3);
   await page.getByRole('link', { name: 'Try the calculator' }).click();
   await page.getByLabel('expression').fill('6 * 7');
   await page.getByRole('button', { name: 'Run' }).click();

@@ -18,12 +18,12 @@ const WORDS = words(
   {
     test: 'Test', testOne: (name: string) => `Test ${name}`, noKey: 'no key', models: (count: number) => (count === 1 ? '1 model chosen' : `${count} models chosen`),
     all: 'all of its models', has: 'Models it has', environment: 'Environment', found: 'Found here', fixed: 'is not changed here', askOne: (model: string) => `Ask ${model}`,
-    askText: 'Press a model to ask it for one word.', said: (model: string, words: string) => `${model}: ${words}`,
+    askText: 'Press a model to ask it for one word.',
   },
   {
     test: '测试', testOne: (name: string) => `测试 ${name}`, noKey: '无密钥', models: (count: number) => `已选 ${count} 个模型`,
     all: '全部模型', has: '可用模型', environment: '环境变量', found: '本机发现', fixed: '不可在此修改', askOne: (model: string) => `询问 ${model}`,
-    askText: '点击某个模型，让它回答一个词。', said: (model: string, words: string) => `${model}：${words}`,
+    askText: '点击某个模型，让它回答一个词。',
   },
 );
 
@@ -84,8 +84,7 @@ function Outcome({ error, outcome, listed, asked, isPending, onAsk }: OutcomePro
   if (outcome !== undefined && outcome.models.length > 0 && outcome.models !== known) setKnown(outcome.models);
   const models = known.length > 0 ? known : listed;
   if (outcome === undefined && error === null) return null;
-  const words = error === null ? (outcome?.message ?? '') : wordsOf(error);
-  const said = asked === null ? words : t.said(asked, words);
+  const said = error === null ? outcome?.message : wordsOf(error);
   return (
     <>
       {!isPending && (outcome?.ok === true ? <GoodNote>{said}</GoodNote> : <ErrorNote>{said}</ErrorNote>)}
