@@ -11,7 +11,7 @@ import { useWords, words } from '@/i18n/language';
 
 import css from './AgentEditor.module.css';
 import type { BoundList } from './bindings';
-import { type Config, DEFAULT_STEPS, type Draft, type Faults } from './draft';
+import { type Budget, type Config, DEFAULT_STEPS, type Draft, type Faults } from './draft';
 import { ModelField } from './ModelField';
 import { providersQuery } from './queries';
 import { ToolChoiceField } from './ToolChoiceField';
@@ -25,6 +25,7 @@ const WORDS = words(
     tokens: 'Max tokens', own: 'Model’s own', steps: 'Max steps',
     more: 'More settings', parallel: 'Parallel tool calls', parallelText: 'The model may call several tools at once.',
     resume: 'Go on by itself', resumeText: 'When a call in the background has ended, without waiting for the next message.',
+    maxCalls: 'Calls per turn', maxSeconds: 'Seconds per turn', maxTotalTokens: 'Tokens per turn',
     locale: 'Language of tool messages', caller: 'The caller’s', category: 'Category',
   },
   {
@@ -33,9 +34,13 @@ const WORDS = words(
     tokens: '最大 token 数', own: '模型默认', steps: '最大步数',
     more: '更多设置', parallel: '并行调用工具', parallelText: '模型可以同时调用多个工具。',
     resume: '自动继续', resumeText: '后台调用结束后立即继续，不等待下一条消息。',
+    maxCalls: '每轮调用数', maxSeconds: '每轮秒数', maxTotalTokens: '每轮 token 数',
     locale: '工具消息的语言', caller: '随调用者', category: '分类',
   },
 );
+
+/** What one turn may take, and what it is unless one says otherwise. */
+const BUDGETS: readonly [Budget, number][] = [['maxCalls', 128], ['maxSeconds', 1800], ['maxTotalTokens', 2_000_000]];
 
 export interface ModelCardProps {
   config: Draft['config'];
@@ -82,6 +87,14 @@ export const ModelCard = memo(function ModelCard({ config, tools, locale, catego
             label={t.resume} description={t.resumeText} isSelected={config.resume === 'auto'} isDisabled={isDisabled}
             onChange={(isAuto) => set({ resume: isAuto ? 'auto' : 'manual' })}
           />
+          <div className={css.pair}>
+            {BUDGETS.map(([field, usual]) => (
+              <NumberField
+                key={field} label={t[field]} minimum={1} step={1} placeholder={String(usual)} isDisabled={isDisabled} error={faults[`config.${field}`]}
+                value={config[field]} onChange={(value) => set({ [field]: value })}
+              />
+            ))}
+          </div>
           <Select
             label={t.locale} value={locale ?? 'caller'} isDisabled={isDisabled} error={faults['locale']}
             options={[{ value: 'caller', label: t.caller }, { value: 'en', label: 'English' }, { value: 'zh', label: '中文' }]}

@@ -4,7 +4,11 @@ import type { Schemas, Violation } from '@/api/client';
 import { type BoundList, fromApi, pathOf, toApi, unfinished } from './bindings';
 
 export type Agent = Schemas['Agent'];
-export type Config = Schemas['AgentConfig'];
+
+/** What one turn may take; each has a default of the server's. */
+export type Budget = 'maxCalls' | 'maxSeconds' | 'maxTotalTokens';
+
+export type Config = Omit<Schemas['AgentConfig'], Budget> & Partial<Record<Budget, number>>;
 
 export interface Draft {
   name: string;

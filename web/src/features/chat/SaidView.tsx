@@ -17,11 +17,11 @@ import type { SaidInput, Turn } from './wire';
 const WORDS = words(
   {
     you: 'You said', edit: 'Edit', copy: 'Copy message', send: 'Send', cancel: 'Cancel', message: 'Your message', picture: 'Picture', openPicture: 'Picture at another address',
-    again: 'All that came after it goes.', assistant: 'Said before', system: 'Instructions',
+    again: 'All that came after it goes.', system: 'Instructions', tool: 'Result of a call',
   },
   {
     you: '你说', edit: '编辑', copy: '复制消息', send: '发送', cancel: '取消', message: '你的消息', picture: '图片', openPicture: '外部图片',
-    again: '此消息之后的内容将被移除。', assistant: '此前的回答', system: '指令',
+    again: '此消息之后的内容将被移除。', system: '指令', tool: '调用结果',
   },
 );
 
@@ -38,7 +38,7 @@ export const SaidView = memo(function SaidView({ said, turn, isOnly }: Props) {
   const [isEdited, setIsEdited] = useState(false);
   const { text, images } = saidOf(said.content);
   if (said.role === 'assistant') return <Markdown text={text} />;
-  if (said.role === 'system') return <p className={css.instructions}><strong>{t.system}</strong> {text}</p>;
+  if (said.role !== 'user') return <p className={css.instructions}><strong>{t[said.role]}</strong> {text}</p>;
   if (isEdited) {
     return (
       <EditSaid

@@ -23,7 +23,7 @@ export function TaskEntry({ task: { name, callId, taskId, result } }: { task: Ta
     <Disclosure className={`${css.card} ${css.later}`}>
       <Button slot="trigger" className={css.line ?? ''}>
         {result.success ? <PackageCheck size={16} aria-hidden className={css.good} /> : <CircleX size={16} aria-hidden className={css.bad} />}
-        <code className={css.name}>{name}</code>
+        <code className={css.name}>{name ?? result.toolName}</code>
         <span className={css.summary}>{result.success ? t.came : t.failed}</span>
         {result.success
           ? <span className={css.outcome}>{format.duration(result.executionTime)}</span>

@@ -30,7 +30,7 @@ const isSaid = (input: Input): input is SaidInput => input.role !== 'task';
 
 /** What a turn began with, to be said again; nothing where it began by itself. */
 export function messagesOf(input: readonly Input[]): Message[] {
-  return input.filter(isSaid).filter(({ role }) => role === 'user').map(({ role, content }) => ({ role, content }));
+  return input.filter(isSaid).filter(({ role }) => role === 'user').map(({ content }) => ({ role: 'user', content }));
 }
 
 /** What the last answer answers: what its turn began with, or that of the turn that it goes on with. */

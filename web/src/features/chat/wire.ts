@@ -21,7 +21,9 @@ export interface Message {
   content: Content;
 }
 
-export interface SaidInput extends Message {
+export interface SaidInput extends Omit<Message, 'role'> {
+  /** `tool` is what a program said of a call that it made itself. */
+  role: Message['role'] | 'tool';
   messageId?: string;
   at?: string;
 }
@@ -31,7 +33,7 @@ export interface TaskInput {
   role: 'task';
   taskId: string;
   callId: string;
-  name: string;
+  name: string | null;
   result: Result;
 }
 
