@@ -131,7 +131,7 @@ test('the model does not see what is fixed, in no form', () => {
 });
 
 test('an agent comes from the API and goes back whole, in its order', () => {
-  const config = { ...newDraft().config, maxSteps: 8 };
+  const config = { ...newDraft().config, maxSteps: 8, maxCalls: 128, maxSeconds: 1800, maxTotalTokens: 2_000_000 };
   const agent: Schemas['Agent'] = {
     id: '1', spaceId: '1', ownerId: null, name: 'guide', category: null, description: 'd', systemPrompt: 'p', isActive: true,
     locale: null, config, toolIds: ['calculator', 'web_search'], createdAt: '', updatedAt: '', version: 3,
