@@ -6,7 +6,9 @@ mod edges;
 mod encode;
 mod lifted;
 mod mistakes;
+mod people;
 mod records;
+mod talk;
 mod watch;
 
 use std::path::PathBuf;
@@ -298,42 +300,6 @@ impl Scene {
         }
     }
 
-    /// Those who may read: a token of less scope, and the session of another user.
-    async fn let_people_in(&self) -> Vec<Client> {
-        let password = self.watch.make("password");
-        let user = json!({"name": "bob", "password": password});
-        assert_eq!(self.post("/api/users", &user).await.status, 201);
-        // Shown this once: a canary from now on.
-        let made = self.api.post("/api/tokens", &json!({"name": "reads", "scope": "read"})).await;
-        let token = made.data()["token"].as_str().expect("a token").to_owned();
-        assert_eq!(made.body.to_string().matches(&token).count(), 1, "{}", made.body);
-        self.watch.add("token", &token);
-        let anyone = Client::anonymous(&self.server.url);
-        let session = self.enter(&anyone, &password).await;
-        let own = self.send(&session, Method::GET, "/api/me", &Value::Null).await;
-        let path = format!("/api/users/{}", own.data()["user"]["id"].as_str().expect("an id"));
-        let next = self.watch.make("next-password");
-        for (password, status) in [("short", 400), (next.as_str(), 200), (next.as_str(), 401)] {
-            // The session ends with the password it began by.
-            let changed = self.send(&session, Method::PATCH, &path, &json!({"password": password})).await;
-            assert_eq!(changed.status, status, "{}", changed.body);
-        }
-        let refused = self.send(&anyone, Method::POST, "/api/login", &json!({"token": token})).await;
-        assert_eq!(refused.status, 401, "a token that only reads makes no session");
-        vec![Client::new(&self.server.url, &token), self.enter(&anyone, &next).await]
-    }
-
-    /// Begins a session, whose cookie is a canary from then on.
-    async fn enter(&self, anyone: &Client, password: &str) -> Client {
-        let entered = anyone.post("/api/login", &json!({"name": "bob", "password": password})).await;
-        assert_eq!(entered.status, 200, "{}", entered.body);
-        let cookie =
-            entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
-        self.watch.add("session", cookie.split_once('=').expect("a value").1);
-        self.watch.look("the body of a login", &entered.body.to_string());
-        anyone.with("cookie", cookie)
-    }
-
     /// One of the tools as a task: a person is asked, and what the upstream echoes is kept in the journal.
     async fn ask_first(&mut self) {
         let tool = self.tools.first().expect("a tool").clone();
@@ -352,33 +318,6 @@ impl Scene {
         eventually("the task has ended", ended).await;
         let free = self.send(&self.api, Method::PATCH, &path, &json!({"policy": null})).await;
         assert_eq!(free.status, 200, "{}", free.body);
-    }
-
-    /// A conversation in which every tool is called, answered whole and as it comes; and one with a model that
-    /// says all that it was sent.
-    async fn talk(&mut self) {
-        let calls: Vec<Value> =
-            self.tools.iter().map(|tool| json!({"name": tool, "arguments": {}})).collect();
-        let script =
-            json!([{"toolCalls": calls}, {"text": "Well."}, {"toolCalls": calls}, {"text": "Well."}]);
-        let provider = json!({"name": "teller", "kind": "scripted", "script": script});
-        assert_eq!(self.post("/api/providers", &provider).await.status, 201);
-        let agent = json!({"name": "talker", "toolIds": self.tools, "config": {"provider": "teller"}});
-        assert_eq!(self.post("/api/agents", &agent).await.status, 201);
-        let said = json!([{"role": "user", "content": "All of them."}]);
-        let reply = self.post("/api/chat", &json!({"agentId": "talker", "messages": said})).await;
-        assert_eq!(reply.status, 200, "{}", reply.body);
-        assert!(reply.body.to_string().contains("***"), "the tools echo: {}", reply.body);
-        self.conversation = reply.data()["conversationId"].as_str().expect("an id").to_owned();
-        let again = json!({"conversationId": self.conversation, "messages": said, "stream": true});
-        let events = self.api.post_for_events("/api/chat", &again).await.rest().await;
-        assert!(events.contains("event: done"), "{events}");
-        self.watch.look("the events of a turn", &events);
-        let echoed = self.post("/api/chat", &json!({"provider": "openai", "messages": said})).await;
-        assert!(echoed.status >= 400, "an echo is no model: {}", echoed.body);
-        let question = json!({"model": "openai/m", "messages": said});
-        let echoed = self.post("/v1/chat/completions", &question).await;
-        assert!(echoed.status >= 400, "an echo is no model: {}", echoed.body);
     }
 
     /// Every route that can be read, as the OpenAPI document has them.

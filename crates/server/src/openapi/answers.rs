@@ -160,7 +160,8 @@ fn is_call(route: &Route) -> bool {
 fn own_failure(route: &Route) -> Option<&'static str> {
     match route.base {
         Base::V1 => Some("OpenAiError"),
-        Base::Api => is_call(route).then_some("ExecutionError"),
+        Base::Api if is_call(route) => Some("ExecutionError"),
+        Base::Api => is_asked(route).then_some("ChatFailure"),
     }
 }
 
@@ -174,9 +175,13 @@ fn failing(route: &Route) -> BTreeSet<u16> {
     of_kinds.chain(of_body).collect()
 }
 
+/// Whether a model is asked, which may fail in every way, and of which there is more to tell than its failure.
+fn is_asked(route: &Route) -> bool {
+    route.path.starts_with("/chat") || route.path.ends_with("/continue")
+}
+
 fn kinds(route: &Route) -> Vec<ErrorKind> {
-    let is_asked = route.path.starts_with("/chat") || route.path.ends_with("/continue");
-    if is_call(route) || is_asked || (route.base == Base::V1 && route.method == Method::POST) {
+    if is_call(route) || is_asked(route) || (route.base == Base::V1 && route.method == Method::POST) {
         return ErrorKind::ALL.to_vec();
     }
     let mut kinds = vec![
