@@ -248,3 +248,44 @@ pub(crate) fn content(result: &Value) -> (String, bool) {
         (Some(false) | None, _) => (json!({"error": result["error"]}).to_string(), true),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str) -> Piece {
+        Piece::Call { id: id.to_owned(), name: "look".to_owned(), arguments: "{}".to_owned() }
+    }
+
+    fn result(call: &str) -> Message {
+        let (call, text) = (call.to_owned(), format!("of {call}"));
+        Message { role: Role::Tool, content: vec![Piece::Result { call, text }] }
+    }
+
+    #[test]
+    fn neither_a_call_nor_a_result_is_told_alone() {
+        let message = Message { role: Role::Assistant, content: vec![call("a"), call("b"), call("c")] };
+        let after = [result("c"), result("x"), result("a"), Message::text(Role::User, "so?"), result("b")];
+        let after: Vec<&Message> = after.iter().collect();
+        let turns = spoken(&message, &after, "1_0");
+        let [ModelTurn::Assistant { calls, .. }, ModelTurn::ToolResults { results }] = turns.as_slice() else {
+            panic!("{turns:?}");
+        };
+        let ids: Vec<&str> = calls.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["haft_said_1_0_0", "haft_said_1_0_1"]);
+        let came: Vec<(&str, &str)> =
+            results.iter().map(|result| (result.call_id.as_str(), result.content.as_str())).collect();
+        assert_eq!(came, [(ids[0], "of a"), (ids[1], "of c")]);
+        assert!(spoken(&message, &[], "1_0").is_empty(), "nothing is left of it");
+    }
+
+    #[test]
+    fn what_was_kept_before_is_read_and_what_is_new_is_read_again() {
+        let old = json!({"role": "user", "content": [{"type": "text", "text": "hi"}]});
+        assert_eq!(serde_json::from_value::<Message>(old).expect("read"), Message::text(Role::User, "hi"));
+        for message in [result("a"), Message { role: Role::Assistant, content: vec![call("a")] }] {
+            let kept = serde_json::to_value(&message).expect("written");
+            assert_eq!(serde_json::from_value::<Message>(kept).expect("read"), message);
+        }
+    }
+}
