@@ -268,7 +268,8 @@ mod tests {
         let after = [result("c"), result("x"), result("a"), Message::text(Role::User, "so?"), result("b")];
         let after: Vec<&Message> = after.iter().collect();
         let turns = spoken(&message, &after, "1_0");
-        let [ModelTurn::Assistant { calls, .. }, ModelTurn::ToolResults { results }] = turns.as_slice() else {
+        let [ModelTurn::Assistant { calls, .. }, ModelTurn::ToolResults { results }] = turns.as_slice()
+        else {
             panic!("{turns:?}");
         };
         let ids: Vec<&str> = calls.iter().map(|call| call.id.as_str()).collect();

@@ -90,7 +90,7 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
     for (text, status, kind) in [
         ("key", 502, "server_error"),
-        ("bad", 422, "invalid_request_error"),
+        ("bad", 400, "invalid_request_error"),
         ("none", 404, "invalid_request_error"),
     ] {
         for more in [json!({}), json!({"stream": true}), json!({"tools": [function("look")]})] {
