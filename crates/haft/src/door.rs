@@ -1,5 +1,8 @@
 //! How commands reach tools: over HTTP to a server, or through the same routes in this process.
 
+mod streaming;
+mod working;
+
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -23,6 +26,8 @@ use crate::engine::{self, Parts};
 use crate::first::{self, Samples};
 use crate::login::Login;
 use crate::storage::{Storage, told};
+
+pub(crate) use streaming::{Event, Events};
 
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7420";
 

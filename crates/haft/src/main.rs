@@ -48,6 +48,7 @@ async fn run(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Logout(args) => commands::logout::run(args, config).await,
         Command::Tools(args) => commands::tools::run(args, config).await,
         Command::Call(args) => commands::call::run(args, config).await,
+        Command::Chat(args) => commands::chat::run(args, config).await,
         Command::Import(args) => commands::import::run(args, config).await,
         Command::Tasks(args) => commands::tasks::run(args, config).await,
         Command::Approvals(args) => commands::approvals::run(args, config).await,

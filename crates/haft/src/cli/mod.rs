@@ -4,6 +4,7 @@
 
 mod audit;
 mod call;
+mod chat;
 mod files;
 mod import;
 mod people;
@@ -22,6 +23,7 @@ use url::Url;
 
 pub(crate) use audit::{AuditArgs, AuditCommand};
 pub(crate) use call::CallArgs;
+pub(crate) use chat::ChatArgs;
 pub(crate) use files::{ApplyArgs, ExportArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use people::{
@@ -39,6 +41,7 @@ Examples:
   haft tools                          what there is to call, in this process alone
   haft call calculator expression='12.7 cm to inch'
   haft call --file weather.json city=Tokyo
+  haft chat -m 'Hello'                a model, or an agent with tools: haft chat NAME
   haft serve                          start a server; it prints its address and token
   haft login http://127.0.0.1:7420    from now on, commands ask that server
   HAFT_TOKEN=… haft tools             the same without a login
@@ -159,6 +162,9 @@ pub(crate) enum Command {
     /// Call a tool
     #[command(after_help = call::HELP)]
     Call(CallArgs),
+    /// Talk to an agent, or ask it once
+    #[command(after_help = chat::HELP)]
+    Chat(ChatArgs),
     /// Make tools from an API document, a cURL command, a Postman collection or a HAR file
     #[command(after_help = import::HELP)]
     Import(ImportArgs),

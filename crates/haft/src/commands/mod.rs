@@ -6,6 +6,7 @@ pub(crate) mod apply;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod call;
+pub(crate) mod chat;
 pub(crate) mod completions;
 mod diff;
 pub(crate) mod export;

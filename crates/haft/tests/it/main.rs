@@ -18,6 +18,7 @@ mod builtins;
 mod canary;
 mod changes;
 mod chat;
+mod cli_chat;
 mod cli_files;
 mod cli_login;
 mod cli_over_http;
