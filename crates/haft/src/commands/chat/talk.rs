@@ -8,7 +8,7 @@ use anstream::AutoStream;
 use axum::http::Method;
 use haft_core::ErrorKind;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::following::Following;
 use super::lines::{Interrupts, Lines};
@@ -16,6 +16,12 @@ use super::screen::Screen;
 use crate::commands::{encoded, failed, text};
 use crate::door::{Door, Event};
 use crate::{exit, show};
+
+/// A call is told of when it begins to wait, and it takes a moment until it can be decided on.
+const UNTIL_ASKED: Duration = Duration::from_secs(10);
+
+/// So often it is tried.
+const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) struct Talk<'a> {
     pub(super) door: &'a Door,
@@ -190,11 +196,16 @@ impl Talk<'_> {
         let is_approved = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
         let decision = if is_approved { "approve" } else { "deny" };
         let path = format!("/api/approvals/{}", encoded(task));
-        let answer = self.door.post(&path, &json!({"decision": decision})).await?;
-        if answer.error.is_some() {
-            failed(&answer, self.json);
+        let until = Instant::now() + UNTIL_ASKED;
+        loop {
+            let answer = self.door.post(&path, &json!({"decision": decision})).await?;
+            let is_early = answer.error.as_ref().is_some_and(|failure| failure.kind == ErrorKind::NotFound);
+            if !is_early || Instant::now() >= until {
+                failed(&answer, self.json);
+                return Ok(());
+            }
+            sleep(LOOK).await;
         }
-        Ok(())
     }
 
     /// Stops the turn; says whether its end is still to come.
