@@ -1,15 +1,11 @@
 //! `haft chat`: one question, a prompt, and the server within the process itself.
 
-use std::process::Stdio;
-use std::sync::Arc;
+mod streams;
 
 use haft_testkit::{
     Client, Dialect, Finished, HaftProcess, ModelReply, ModelServer, Place, Role, eventually, run,
 };
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
 
 use crate::HAFT;
 use crate::agents::make;
@@ -263,104 +259,4 @@ async fn nothing_at_all_is_needed_but_a_model() {
 fn unused_path() -> String {
     let name = format!("haft-chat-{}", uuid::Uuid::new_v4());
     std::env::temp_dir().join(name).to_str().expect("a path").to_owned()
-}
-
-/// A way to a server whose connections break when told; gives its address.
-async fn cuttable(address: String, cut: Arc<Notify>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async move {
-        while let Ok((mut near, _)) = listener.accept().await {
-            let (address, cut) = (address.clone(), cut.clone());
-            tokio::spawn(async move {
-                let mut far = TcpStream::connect(address).await.expect("the server");
-                tokio::select! {
-                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                    () = cut.notified() => {}
-                }
-            });
-        }
-    });
-    url
-}
-
-#[tokio::test]
-async fn a_stream_that_breaks_is_taken_up_again() {
-    let gate = Arc::new(Semaphore::new(2));
-    let held = gate.clone();
-    let models = ModelServer::start(move |_| {
-        let held = held.clone();
-        async move { ModelReply::says("One two three four.").in_fragments_of(4).hold(held) }
-    })
-    .await;
-    let place = Place::new();
-    let settings = asking(&place, &models);
-    let (server, _api) = settings.start().await;
-    let cut = Arc::new(Notify::new());
-    let url = cuttable(server.url.trim_start_matches("http://").to_owned(), cut.clone()).await;
-    let environment = [("HAFT_URL", url.as_str()), ("HAFT_TOKEN", "t")];
-    let mut child = tokio::process::Command::new(HAFT)
-        .args(["chat", "-m", "Count.", "--json"])
-        .env_clear()
-        .envs(environment)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let mut events: Vec<Value> = Vec::new();
-    while let Some(line) = lines.next_line().await.expect("output") {
-        events.push(serde_json::from_str(&line).expect("JSON"));
-        let deltas = events.iter().filter(|event| event["event"] == "message.delta").count();
-        if deltas == 2 && gate.available_permits() == 0 {
-            cut.notify_waiters();
-            gate.add_permits(100);
-        }
-    }
-    assert_eq!(child.wait().await.expect("it ends").code(), Some(0), "{events:?}");
-    let text: String = events.iter().filter_map(|event| event["data"]["text"].as_str()).collect();
-    assert_eq!(text, "One two three four.", "nothing is missing, and nothing came twice");
-    assert_eq!(models.seen().len(), 1, "the model was asked once");
-}
-
-#[tokio::test]
-async fn ctrl_c_stops_the_turn_and_not_the_conversation() {
-    let gate = Arc::new(Semaphore::new(2));
-    let held = gate.clone();
-    let models = ModelServer::start(move |asked| {
-        let held = held.clone();
-        async move {
-            let reply = ModelReply::says("One two three four.").in_fragments_of(4);
-            if asked.answers_before() == 0 && asked.user_text() == "Count." {
-                reply.hold(held)
-            } else {
-                reply
-            }
-        }
-    })
-    .await;
-    let (server, _api, _place) = served(&models, &[]).await;
-    let child = tokio::process::Command::new(HAFT)
-        .args(["chat", "helper", "Count."])
-        .env_clear()
-        .envs([("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("it starts");
-    eventually("the answer has begun", async || models.under_way() == 1 && gate.available_permits() == 0)
-        .await;
-    let id = child.id().expect("it runs").to_string();
-    let asked = std::process::Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
-    assert!(asked.success());
-    let output = child.wait_with_output().await.expect("it ends");
-    let said = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("stopped\n"), "{said}");
-    eventually("the model is let go", async || models.dropped() == 1).await;
-    let ended = chat(&server, &["--last", "-m", "Again."], "").await;
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, "One two three four.\n"), "{}", ended.stderr);
 }

@@ -5,28 +5,29 @@ use std::io::IsTerminal as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-/// Lines of standard input. They are read on a thread of their own, which nobody waits for at the end: a read
-/// from a terminal cannot be broken off.
-pub(super) struct Lines(mpsc::Receiver<String>);
+/// Lines of standard input, of which none is taken before one is wanted.
+#[derive(Default)]
+pub(super) struct Lines(Option<mpsc::Receiver<String>>);
 
 impl Lines {
-    pub(super) fn start() -> Self {
-        let (sender, receiver) = mpsc::channel(1);
-        std::thread::spawn(move || {
-            for line in std::io::stdin().lines() {
-                let Ok(line) = line else { return };
-                if sender.blocking_send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        Self(receiver)
-    }
-
     /// The next line; nothing when no more come.
     pub(super) async fn next(&mut self) -> Option<String> {
-        self.0.recv().await
+        self.0.get_or_insert_with(read).recv().await
     }
+}
+
+/// Reads on a thread of its own, which nobody waits for at the end: a read from a terminal cannot be broken off.
+fn read() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            let Ok(line) = line else { return };
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// Whether somebody sits there and types.

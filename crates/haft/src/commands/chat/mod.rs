@@ -65,7 +65,7 @@ async fn chat(args: &ChatArgs, door: &Door, is_alone: bool) -> anyhow::Result<Ex
         last_event: None,
         json,
         is_alone,
-        lines: (talks && !json).then(Lines::start),
+        lines: (talks && !json).then(Lines::default),
         interrupts: Interrupts::start()?,
         screen: Screen::new(anstream::stdout(), anstream::stderr(), is_live),
         pending: Vec::new(),

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -46,7 +45,13 @@ impl Prompt<'_> {
             let line = match self.wait().await? {
                 Got::Line(line) => line,
                 Got::Turn => continue,
-                Got::End => return Ok(ExitCode::SUCCESS),
+                Got::End => {
+                    // What the shell says next begins on a line of its own.
+                    if is_terminal() {
+                        self.talk.screen.note("");
+                    }
+                    return Ok(ExitCode::SUCCESS);
+                }
             };
             match line.trim() {
                 "" => {}
@@ -83,7 +88,7 @@ impl Prompt<'_> {
                 None => std::future::pending().await,
             }
         };
-        let lines = self.talk.lines.as_mut().context("nobody is there to say anything")?;
+        let Some(lines) = &mut self.talk.lines else { return Ok(Got::End) };
         let event = tokio::select! {
             line = lines.next() => return Ok(line.map_or(Got::End, Got::Line)),
             () = self.talk.interrupts.next() => return Ok(Got::End),

@@ -111,12 +111,6 @@ impl Talk<'_> {
                     if asked.front() != before.as_ref() {
                         self.ask_about(asked.front());
                     }
-                    if self.is_alone && self.lines.is_none() && !asked.is_empty() {
-                        self.note(
-                            "nobody can approve it here: start haft serve, and the conversation goes on",
-                        );
-                        return Ok(exit::code(ErrorKind::Denied));
-                    }
                 }
                 Next::Interrupt if is_stopping => return Ok(exit::code(ErrorKind::Cancelled)),
                 Next::Interrupt => {
@@ -132,6 +126,10 @@ impl Talk<'_> {
                     }
                 }
                 Next::Line(None) => self.lines = None,
+            }
+            if self.is_alone && self.lines.is_none() && !asked.is_empty() {
+                self.note("nobody can approve it here: start haft serve, and the conversation goes on");
+                return Ok(exit::code(ErrorKind::Denied));
             }
         }
     }

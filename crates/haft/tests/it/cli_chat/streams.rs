@@ -1,0 +1,155 @@
+//! Turns that do not come in one piece: a connection that breaks, Ctrl-C, and results that come later.
+
+use std::process::Stdio;
+use std::sync::Arc;
+
+use haft_testkit::{HaftProcess, ModelReply, ModelServer, Place, eventually};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
+use tokio::sync::{Notify, Semaphore};
+
+use super::{asking, chat, served};
+use crate::HAFT;
+use crate::tasks::mock;
+
+/// A chat that is not waited for.
+fn begun(url: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(HAFT);
+    command.arg("chat").args(arguments).env_clear().envs([("HAFT_URL", url), ("HAFT_TOKEN", "t")]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// A way to a server whose connections break when told; gives its address.
+async fn cuttable(address: String, cut: Arc<Notify>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let (address, cut) = (address.clone(), cut.clone());
+            tokio::spawn(async move {
+                let mut far = TcpStream::connect(address).await.expect("the server");
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                    () = cut.notified() => {}
+                }
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_is_taken_up_again() {
+    let gate = Arc::new(Semaphore::new(2));
+    let held = gate.clone();
+    let models = ModelServer::start(move |_| {
+        let held = held.clone();
+        async move { ModelReply::says("One two three four.").in_fragments_of(4).hold(held) }
+    })
+    .await;
+    let place = Place::new();
+    let settings = asking(&place, &models);
+    let (server, _api) = settings.start().await;
+    let cut = Arc::new(Notify::new());
+    let url = cuttable(server.url.trim_start_matches("http://").to_owned(), cut.clone()).await;
+    let mut child = begun(&url, &["-m", "Count.", "--json"]).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut events: Vec<Value> = Vec::new();
+    while let Some(line) = lines.next_line().await.expect("output") {
+        events.push(serde_json::from_str(&line).expect("JSON"));
+        let deltas = events.iter().filter(|event| event["event"] == "message.delta").count();
+        if deltas == 2 && gate.available_permits() == 0 {
+            cut.notify_waiters();
+            gate.add_permits(100);
+        }
+    }
+    assert_eq!(child.wait().await.expect("it ends").code(), Some(0), "{events:?}");
+    let text: String = events.iter().filter_map(|event| event["data"]["text"].as_str()).collect();
+    assert_eq!(text, "One two three four.", "nothing is missing, and nothing came twice");
+    assert_eq!(models.seen().len(), 1, "the model was asked once");
+}
+
+#[tokio::test]
+async fn ctrl_c_stops_the_turn_and_not_the_conversation() {
+    let gate = Arc::new(Semaphore::new(2));
+    let held = gate.clone();
+    let models = ModelServer::start(move |asked| {
+        let held = held.clone();
+        async move {
+            let reply = ModelReply::says("One two three four.").in_fragments_of(4);
+            if asked.answers_before() == 0 && asked.user_text() == "Count." {
+                reply.hold(held)
+            } else {
+                reply
+            }
+        }
+    })
+    .await;
+    let (server, _api, _place) = served(&models, &[]).await;
+    let child = begun(&server.url, &["helper", "Count."]).spawn().expect("it starts");
+    eventually("the answer has begun", async || models.under_way() == 1 && gate.available_permits() == 0)
+        .await;
+    let id = child.id().expect("it runs").to_string();
+    let asked = std::process::Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
+    assert!(asked.success());
+    let output = child.wait_with_output().await.expect("it ends");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("stopped\n"), "{said}");
+    eventually("the model is let go", async || models.dropped() == 1).await;
+    let ended = chat(&server, &["--last", "-m", "Again."], "").await;
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "One two three four.\n"), "{}", ended.stderr);
+}
+
+#[tokio::test]
+async fn a_result_that_comes_later_is_seen_at_the_prompt() {
+    let models = ModelServer::start(async |asked| match asked.answers_before() {
+        0 => ModelReply::calls([("report", json!({}))]),
+        1 => ModelReply::says("It is being made."),
+        _ => ModelReply::says("Here it is."),
+    })
+    .await;
+    let report = mock("report", json!({"async": true, "config": {"answers": [{"data": 7, "delay": 500}]}}));
+    let (server, _api, _place) = served(&models, &[report]).await;
+    let mut child = begun(&server.url, &["helper", "-i"]).spawn().expect("it starts");
+    let mut typed = child.stdin.take().expect("a pipe");
+    typed.write_all(b"Make it.\n").await.expect("it reads");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    for expected in ["It is being made.", "Here it is."] {
+        let line = lines.next_line().await.expect("output");
+        assert_eq!(line.as_deref(), Some(expected));
+    }
+    drop(typed);
+    let output = child.wait_with_output().await.expect("it ends");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("… report pending (task "), "{said}");
+}
+
+#[tokio::test]
+async fn where_nobody_can_approve_it_is_left_for_a_server() {
+    let call = ModelReply::calls([("pay", json!({}))]);
+    let models = ModelServer::script([call, ModelReply::says("Paid.")]).await;
+    let place = Place::new();
+    let settings = asking(&place, &models);
+    let (server, api): (HaftProcess, _) = settings.start().await;
+    crate::tasks::make(&api, mock("pay", json!({"policy": "ask"}))).await;
+    server.terminate();
+    assert_eq!(server.ended().await, Some(0));
+    let alone = settings.clone().with("HAFT_ADMIN_TOKEN", "");
+    let ended = alone.haft(&["chat", "-m", "Pay it.", "--tools", "pay"], "").await;
+    assert_eq!((ended.code, ended.stdout.as_str()), (4, ""), "{}", ended.stderr);
+    assert!(ended.stderr.contains("start haft serve"), "{}", ended.stderr);
+    let (server, api) = settings.start().await;
+    let asked = async || api.get("/api/approvals").await.data()["items"][0]["id"].as_str().map(str::to_owned);
+    eventually("it is still asked for", async || asked().await.is_some()).await;
+    let id = asked().await.expect("an id");
+    let decided = api.post(&format!("/api/approvals/{id}"), &json!({"decision": "approve"})).await;
+    assert_eq!(decided.status, 200, "{}", decided.body);
+    eventually("the conversation went on", async || models.seen().len() == 2).await;
+    let shown = chat(&server, &["--last", "-i"], "").await;
+    assert!(shown.stderr.contains("> Pay it.\n"), "{}", shown.stderr);
+}
