@@ -23,6 +23,7 @@ mod cli_files;
 mod cli_login;
 mod cli_over_http;
 mod cli_tasks;
+mod clients;
 mod command_line;
 mod configuration;
 mod console;

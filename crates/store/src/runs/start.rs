@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId};
+use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId, UserId};
 use haft_runs::{Held, Lease, NewRun, Place, Run, RunStatus, Started};
 use jiff::Timestamp;
 
+use super::RunJournal;
 use super::row::{NEVER, run, run_columns};
 use super::writer::{Batch, Write};
 use crate::db::{Arg, args};
@@ -114,6 +115,9 @@ impl Start {
         let is_new = inserted.await? > 0;
         batch.wakes |= !is_here;
         let kept = if is_new { self.as_kept(batch.now, status, due)? } else { self.again(batch).await? };
+        if (kept.space, kept.user) != (new.space, new.user) {
+            return Err(failure::unreadable("a run of this id is somebody else's"));
+        }
         let lease = Lease { run: kept.id, epoch: kept.epoch };
         Ok(Ok(if is_here && kept.status == RunStatus::Running {
             Started::Held(Held { run: kept, lease, steps: Vec::new() })
@@ -199,6 +203,13 @@ impl Start {
         }
         self.rooms.counted(space, waiting + 1, now);
         Ok(Ok(()))
+    }
+}
+
+impl RunJournal {
+    /// The run that a user gave a key.
+    pub async fn keyed(&self, space: SpaceId, user: UserId, key: &str) -> Result<Option<Run>, CallError> {
+        self.db().row(BY_KEY, args![space, user, key]).await?.map(|row| run(&row)).transpose()
     }
 }
 

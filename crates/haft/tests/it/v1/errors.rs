@@ -53,7 +53,7 @@ async fn what_cannot_be_heeded_is_refused_by_name() {
         ("temperature", json!("hot")),
         ("messages", json!([])),
         ("stream", json!("yes")),
-        ("metadata.conversation_id", json!("0190b5a0-0000-7000-8000-000000000000")),
+        ("metadata.conversation_id", json!("no id at all")),
     ] {
         let more = match field {
             "metadata.conversation_id" => json!({"metadata": {"conversation_id": value}}),

@@ -51,8 +51,15 @@ async fn a_conversation_is_its_users_and_its_agents_alone() {
     let reply = complete(&desk.api, &other, &json!([user("two")]), &within(&id)).await;
     assert_eq!((reply.status, &reply.body["error"]["param"]), (400, &json!("model")), "{}", reply.body);
     let stranger = crate::agents::stranger(&desk.server, &desk.api).await;
+    // To anybody else it is a name like any other, and a conversation of their own.
     let reply = complete(&stranger, "openai/test-small", &json!([user("two")]), &within(&id)).await;
-    assert_eq!((reply.status, &reply.body["error"]["code"]), (404, &json!("conversation_not_found")));
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    assert_ne!(reply.header("haft-conversation"), Some(id.as_str()));
+    let last = desk.model.seen().pop().expect("it was asked");
+    assert_eq!((last.user_text(), last.messages.len()), ("two", 1), "nothing of the other is in it");
+    let reply = complete(&stranger, "openai/test-small", &json!([user("three")]), &within(&id)).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    assert_eq!(desk.model.seen().pop().map(|last| last.messages.len()), Some(3), "the name is known again");
     let answered = json!([user("one"), {"role": "assistant", "content": "yes"}]);
     let reply = complete(&desk.api, &agent, &answered, &within(&id)).await;
     assert_eq!((reply.status, &reply.body["error"]["param"]), (400, &json!("messages")), "{}", reply.body);

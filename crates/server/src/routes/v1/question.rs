@@ -9,7 +9,7 @@ use haft_agent::{
 };
 use haft_core::{CallError, Caller, Message as Words, RunId};
 use haft_llm::ToolDefinition;
-use haft_runs::Run;
+use haft_runs::{Run, RunKey};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -69,8 +69,13 @@ impl Question {
             return Ok(course);
         }
         match self.keep {
+            Keep::In(given, None) => match found(state, caller, given).await? {
+                Some(id) => self.say(state, caller, asked, id, None).await,
+                // A name of the client's own, under which it finds the conversation again.
+                None => self.start(state, caller, asked, Some(given)).await,
+            },
             Keep::In(id, replaces) => self.say(state, caller, asked, id, replaces).await,
-            Keep::Not | Keep::New => self.start(state, caller, asked).await,
+            Keep::Not | Keep::New => self.start(state, caller, asked, None).await,
         }
     }
 
@@ -108,7 +113,13 @@ impl Question {
     }
 
     /// Begins anew with all that the client knows.
-    async fn start(self, state: &AppState, caller: &Caller, asked: &Asked) -> Result<Course, CallError> {
+    async fn start(
+        self,
+        state: &AppState,
+        caller: &Caller,
+        asked: &Asked,
+        named: Option<RunId>,
+    ) -> Result<Course, CallError> {
         let tasks = tasks(state)?;
         self.check_model(state, caller).await?;
         let system = self.system.into_iter().flatten().map(|words| Message::text(Role::System, words));
@@ -142,7 +153,8 @@ impl Question {
             ));
         };
         let id = RunId::from(Uuid::now_v7());
-        let id = tasks.chat.begin(caller, id, &chat, keeping, None).await?;
+        let key = named.map(|name| RunKey { key: key_of(name), digest: id.to_string() });
+        let id = tasks.chat.begin(caller, id, &chat, keeping, key).await?;
         let kept = (keeping == Keeping::Kept).then_some(id);
         Ok(Course::of_run(tasks, caller, id, letter, crate::chat::follow::Place::default()).kept_as(kept))
     }
@@ -207,6 +219,22 @@ pub(super) fn keep(fields: &Fields<'_>) -> Result<Option<Keep>, CallError> {
             Err(wrong("metadata.conversation_id", Words::new(&super::reading::NOT_TEXT)))
         }
     }
+}
+
+/// The conversation that a client means: by its id, or by the name that the client gave it.
+async fn found(state: &AppState, caller: &Caller, given: RunId) -> Result<Option<RunId>, CallError> {
+    let Some(user) = caller.user else { return Ok(None) };
+    let journal = &tasks(state)?.journal;
+    if journal.conversation(caller.space, user, given).await?.is_some() {
+        return Ok(Some(given));
+    }
+    let keyed = journal.keyed(caller.space, user, &key_of(given)).await?;
+    Ok(keyed.filter(|run| !run.status.is_final()).map(|run| run.id))
+}
+
+/// The key by which a conversation is found that a client named.
+fn key_of(name: RunId) -> String {
+    format!("conversation {name}")
 }
 
 /// A conversation of who asks.
