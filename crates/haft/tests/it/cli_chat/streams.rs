@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_testkit::{HaftProcess, ModelReply, ModelServer, Place, eventually};
 use serde_json::{Value, json};
@@ -9,10 +10,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
 
 use super::{asking, chat, served};
 use crate::HAFT;
 use crate::tasks::mock;
+
+/// Nothing a test waits for takes longer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A chat that is not waited for.
 fn begun(url: &str, arguments: &[&str]) -> Command {
@@ -58,7 +63,8 @@ async fn a_stream_that_breaks_is_taken_up_again() {
     let mut child = begun(&url, &["-m", "Count.", "--json"]).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut events: Vec<Value> = Vec::new();
-    while let Some(line) = lines.next_line().await.expect("output") {
+    let mut next = async || timeout(PATIENCE, lines.next_line()).await.expect("it goes on").expect("output");
+    while let Some(line) = next().await {
         events.push(serde_json::from_str(&line).expect("JSON"));
         let deltas = events.iter().filter(|event| event["event"] == "message.delta").count();
         if deltas == 2 && gate.available_permits() == 0 {
@@ -119,7 +125,7 @@ async fn a_result_that_comes_later_is_seen_at_the_prompt() {
     typed.write_all(b"Make it.\n").await.expect("it reads");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     for expected in ["It is being made.", "Here it is."] {
-        let line = lines.next_line().await.expect("output");
+        let line = timeout(PATIENCE, lines.next_line()).await.expect("it comes").expect("output");
         assert_eq!(line.as_deref(), Some(expected));
     }
     drop(typed);
