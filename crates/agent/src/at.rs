@@ -44,6 +44,8 @@ pub(crate) struct At {
     pub(crate) is_kept: bool,
     /// It goes on after a crash.
     pub(crate) is_durable: bool,
+    /// So many agents and flows it is within.
+    pub(crate) depth: u32,
     pub(crate) began: Instant,
 }
 

@@ -46,7 +46,7 @@ const TASK: &str = "task";
 enum Plan {
     /// It is answered without a tool.
     Told(Value),
-    Call(CallRequest, Effect),
+    Call(Box<CallRequest>, Effect),
     Task(Box<CallRequest>, Box<Foreseen>, Reason),
     /// Whoever asked carries it out.
     Client,
@@ -78,7 +78,7 @@ impl Chat {
                 Plan::Told(result) => {
                     self.came(cx, at, step, (place, call), &result);
                 }
-                Plan::Call(request, effect) => inline.push((place, call, request, effect)),
+                Plan::Call(request, effect) => inline.push((place, call, *request, effect)),
                 Plan::Task(request, foreseen, reason) => tasks.push((place, call, request, foreseen, reason)),
                 Plan::Client => {}
             }
@@ -200,15 +200,13 @@ impl Chat {
         if matches!(how, How::Client) {
             return Plan::Client;
         }
-        let fields = match &call.arguments {
-            Value::Object(fields) => fields,
-            other => {
-                let written = other.as_str().map(str::to_owned).unwrap_or_else(|| other.to_string());
-                let reason = serde_json::from_str::<Map<String, Value>>(&written).err();
-                let reason = reason.map(|reason| reason.to_string()).unwrap_or_default();
-                let message = Message::new(&NOT_JSON).with("tool", &call.name).with("reason", reason);
-                return refuse(CallError::new(ErrorKind::Validation, message));
-            }
+        let Value::Object(fields) = &call.arguments else {
+            let written =
+                call.arguments.as_str().map(str::to_owned).unwrap_or_else(|| call.arguments.to_string());
+            let reason = serde_json::from_str::<Map<String, Value>>(&written).err();
+            let reason = reason.map(|reason| reason.to_string()).unwrap_or_default();
+            let message = Message::new(&NOT_JSON).with("tool", &call.name).with("reason", reason);
+            return refuse(CallError::new(ErrorKind::Validation, message));
         };
         match how {
             How::Tool(bound) => self.plan_tool(at, call, &bound, fields).await,
@@ -233,6 +231,7 @@ impl Chat {
             agent: at.agent.as_ref().map(|agent| agent.id),
             conversation: at.is_kept.then(|| ConversationId::from(Uuid::from(at.conversation))),
             binding: bound.binding.clone(),
+            depth: at.depth + 1,
             cancel: Some(at.cancel.clone()),
             ..CallOptions::default()
         };
@@ -241,19 +240,19 @@ impl Chat {
         let bearing = self.0.tools.bearing(&at.caller, &bound.id, bound.binding.as_deref()).await;
         let Ok(Some(bearing)) = bearing else {
             // Calling it says why it cannot be called.
-            return Plan::Call(request, Effect::Read);
+            return Plan::Call(Box::new(request), Effect::Read);
         };
         if !bound.is_async && !bearing.may_ask && bearing.reply == Reply::Now {
-            return Plan::Call(request, bearing.effect);
+            return Plan::Call(Box::new(request), bearing.effect);
         }
         let Ok(foreseen) = self.0.tools.foresee(&at.caller, request.clone()).await else {
-            return Plan::Call(request, bearing.effect);
+            return Plan::Call(Box::new(request), bearing.effect);
         };
         let reason = match (bound.is_async, foreseen.asks, foreseen.reply) {
             (true, _, _) => Reason::Async,
             (false, true, _) => Reason::Approval,
-            (false, false, Reply::Now) => return Plan::Call(request, foreseen.effect),
-            (false, false, Reply::Polled { .. } | Reply::CalledBack { .. }) => Reason::Later,
+            (false, false, Reply::Now) => return Plan::Call(Box::new(request), foreseen.effect),
+            (false, false, Reply::Polled | Reply::CalledBack { .. }) => Reason::Later,
         };
         Plan::Task(Box::new(request), Box::new(foreseen), reason)
     }

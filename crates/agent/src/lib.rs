@@ -11,6 +11,7 @@ mod chat_run;
 mod event;
 mod files;
 mod fit;
+mod kind;
 mod live;
 mod models;
 mod once;
@@ -26,6 +27,7 @@ mod turn;
 pub use chat::{Chat, Keeping};
 pub use chat_run::{Asking, ChatRun};
 pub use event::{ChatEvent, shown};
+pub use kind::AgentKind;
 pub use live::{Live, Talk};
 pub use models::{Asker, Chosen, Models, Wanted};
 pub use program::program;
@@ -37,6 +39,7 @@ pub use transcript::{
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
-    let tables = [ask::TEMPLATES, at::TEMPLATES, carry::TEMPLATES, files::TEMPLATES, turn::TEMPLATES];
+    let tables =
+        [ask::TEMPLATES, at::TEMPLATES, carry::TEMPLATES, files::TEMPLATES, kind::TEMPLATES, turn::TEMPLATES];
     tables.into_iter().flatten().copied().collect()
 }

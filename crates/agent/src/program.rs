@@ -109,7 +109,10 @@ impl ChatProgram {
             return Ok(false);
         }
         let resume = match chat.agent {
-            Some(agent) => self.0.agent(cx.run().space, agent).await.map(|agent| agent.spec.config.resume),
+            Some(agent) => {
+                let agent = self.0.agent(cx.run().space, &agent.to_string()).await;
+                agent.map(|agent| agent.spec.config.resume)
+            }
             None => Ok(Resume::Auto),
         };
         // An agent that is gone or off takes no turn of its own.

@@ -44,10 +44,7 @@ pub(crate) fn answered(call_id: &CallId, name: &str, data: Value) -> Value {
 /// The text of a result that is too large to be shown whole.
 pub(crate) fn too_large(result: &Value) -> Option<String> {
     let data = result.get("data")?;
-    let text = match data {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let text = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
     (text.len() > LARGEST).then_some(text)
 }
 

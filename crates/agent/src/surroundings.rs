@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use haft_core::agent::Agent;
-use haft_core::{AgentId, ArtifactBytes, BoxFuture, CallError, RunId, SpaceId, UserId};
+use haft_core::{ArtifactBytes, BoxFuture, CallError, RunId, SpaceId, UserId};
 
 /// What is around a conversation.
 pub trait Surroundings: Send + Sync {
-    /// An agent of a space, as it is now.
-    fn agent(&self, space: SpaceId, id: AgentId) -> BoxFuture<'_, Result<Option<Arc<Agent>>, CallError>>;
+    /// An agent of a space, by id or name, as it is now.
+    fn agent<'a>(
+        &'a self,
+        space: SpaceId,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<Agent>>, CallError>>;
 
     /// Keeps something as a file of the user's, and says how to ask for it: `artifact://ID`.
     fn keep(

@@ -182,7 +182,7 @@ impl Toolbox {
         let mut scored: Vec<(usize, &ToolDefinition)> =
             self.all.iter().map(|offered| (score(&offered.definition), &offered.definition)).collect();
         scored.retain(|(score, _)| *score > 0);
-        scored.sort_by(|a, b| b.0.cmp(&a.0));
+        scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         scored.into_iter().take(MOST_FOUND).map(|(_, definition)| definition).collect()
     }
 }

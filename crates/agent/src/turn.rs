@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use haft_core::agent::Agent;
-use haft_core::{AgentId, CallError, Caller, Effect, ErrorKind, Locale, Message, RequestId, Source, SpaceId};
+use haft_core::{CallError, Caller, Effect, ErrorKind, Locale, Message, RequestId, Source, SpaceId};
 use haft_llm::{EndReason, ToolChoice};
 use haft_runs::{Halt, RunContext};
 use jiff::Timestamp;
@@ -194,7 +194,7 @@ impl Chat {
         let locale = locale_of(chat, transcript);
         let caller = Caller { space: run.space, user: run.user, source: Source::Chat, locale, request };
         let agent = match chat.agent {
-            Some(id) => Some(self.agent(run.space, id).await.map_err(or_back)?),
+            Some(id) => Some(self.agent(run.space, &id.to_string()).await.map_err(or_back)?),
             None => None,
         };
         let named: Vec<String> =
@@ -229,12 +229,13 @@ impl Chat {
             cancel: cx.cancellation().clone(),
             is_kept: standing.is_kept,
             is_durable: standing.is_durable,
+            depth: chat.depth,
             began: Instant::now(),
         })
     }
 
-    pub(crate) async fn agent(&self, space: SpaceId, id: AgentId) -> Result<Arc<Agent>, CallError> {
-        let found = self.0.around.agent(space, id).await?;
+    pub(crate) async fn agent(&self, space: SpaceId, name: &str) -> Result<Arc<Agent>, CallError> {
+        let found = self.0.around.agent(space, name).await?;
         let none = || CallError::new(ErrorKind::NotFound, Message::new(&NO_AGENT));
         let agent = found.ok_or_else(none)?;
         if !agent.spec.is_active {
@@ -376,7 +377,7 @@ pub(crate) fn request_of(turn: &crate::transcript::Turn) -> Option<&str> {
 
 fn locale_of(chat: &ChatRun, transcript: &Transcript) -> Locale {
     let letters = transcript.turns.iter().flat_map(|turn| &turn.input);
-    letters.filter_map(Letter::asked).last().map_or(chat.first.asked.locale, |asked| asked.locale)
+    letters.filter_map(Letter::asked).next_back().map_or(chat.first.asked.locale, |asked| asked.locale)
 }
 
 /// What is away now may be there in a moment; all else is the turn's failure.

@@ -72,6 +72,8 @@ pub struct CallOptions {
     pub trace_parent: Option<TraceParent>,
     pub binding: Option<Arc<Binding>>,
     pub consent: Consent,
+    /// So many agents and flows it is within.
+    pub depth: u32,
     /// Where an upstream finds us when it has its answer.
     pub callback_url: Option<Arc<str>>,
     /// The call was parked, and goes on.
@@ -230,6 +232,8 @@ pub struct CallInfo {
     /// Where files are kept, if anywhere.
     pub artifacts: Option<Arc<dyn Artifacts>>,
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// So many agents and flows the call is within.
+    pub depth: u32,
     /// Where an upstream finds us when it has its answer.
     pub callback_url: Option<Arc<str>>,
     /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
@@ -311,6 +315,11 @@ impl CallContext {
 
     pub fn locale(&self) -> Locale {
         self.inner.locale
+    }
+
+    /// So many agents and flows it is within.
+    pub fn depth(&self) -> u32 {
+        self.inner.depth
     }
 
     /// 1 for the first.

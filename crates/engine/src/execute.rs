@@ -360,6 +360,7 @@ fn context(
         secrets,
         artifacts,
         progress,
+        depth: options.depth,
         callback_url: options.callback_url.clone(),
         place: place.map(|place| Box::new(place) as Box<dyn std::any::Any + Send + Sync>),
     })

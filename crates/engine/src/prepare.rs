@@ -176,6 +176,7 @@ impl PreparedTool {
             secrets: Arc::default(),
             artifacts: None,
             progress: None,
+            depth: 0,
             callback_url: None,
             place: None,
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use haft_agent::AgentKind;
 use haft_core::{CallError, SpaceId};
 use haft_egress::Egress;
 use haft_engine::ToolService;
@@ -58,12 +59,14 @@ impl Assembly {
             Arc::new(StoredModels::new(store.clone(), secrets.clone(), egress.clone(), config.models));
         let artifacts = Arc::new(StoredArtifacts::new(store.clone(), config.public_url.clone()));
         let callbacks = Arc::new(SignedCallbacks::new(store.clone(), config.public_url.clone()));
+        let agents = AgentKind::default();
         let parts = Parts {
             egress: egress.clone(),
             store: store.clone(),
             secrets: secrets.clone(),
             artifacts: artifacts.clone(),
             search: config.search,
+            agents: agents.clone(),
         };
         let metrics = Arc::<Metrics>::default();
         let traces = collector.map(|collector| Traces::start(collector, egress.clone(), metrics.clone()));
@@ -84,6 +87,7 @@ impl Assembly {
         };
         let tasks = tasks::open(&store, &tools, callbacks.clone(), talking, &config.tasks);
         let tasks = tasks.await.map_err(said)?;
+        agents.asks(tasks.chat.clone());
         let runs = tasks.runs.clone();
         let kept = (store.clone(), log.clone());
         let app = App::new(tools.clone(), kept, secrets, models, egress.clone(), metrics, settings);

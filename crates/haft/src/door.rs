@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use haft_agent::AgentKind;
 use haft_core::{CallError, ErrorKind, Locale};
 use haft_egress::{Egress, Limits, Policy, Request};
 use haft_server::{App, StoredArtifacts, StoredModels, StoredSecrets};
@@ -164,6 +165,7 @@ impl Door {
             secrets: secrets.clone(),
             artifacts: Arc::new(StoredArtifacts::new(store.clone(), config.public_url)),
             search: config.search,
+            agents: AgentKind::default(),
         };
         let tools = engine::for_command(parts);
         let (metrics, settings) = (Arc::default(), haft_server::Settings::default());

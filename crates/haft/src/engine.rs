@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_agent::AgentKind;
 use haft_egress::Egress;
 use haft_engine::{
     BoxFuture, BreakerSettings, Builder, CallRecord, CallSink, MockKind, SinkError, ToolService,
@@ -24,6 +25,7 @@ pub(crate) struct Parts {
     pub(crate) secrets: Arc<StoredSecrets>,
     pub(crate) artifacts: Arc<StoredArtifacts>,
     pub(crate) search: SearchProviders,
+    pub(crate) agents: AgentKind,
 }
 
 /// Who else is told of finished calls.
@@ -45,12 +47,12 @@ pub(crate) fn for_command(parts: Parts) -> ToolService {
 }
 
 fn ready(builder: Builder, parts: Parts) -> ToolService {
-    let Parts { egress, store, secrets, artifacts, search } = parts;
+    let Parts { egress, store, secrets, artifacts, search, agents } = parts;
     let builtins = haft_builtins::kind()
         .with(haft_calc::calculator())
         .with(haft_web::url_reader(egress.clone()))
         .with(haft_web::web_search(egress.clone(), search));
-    let builder = builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress));
+    let builder = builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress)).kind(agents);
     let builder = builder.secrets(secrets).artifacts(artifacts).tools(Arc::new(StoredTools::new(store)));
     builder.breaker(BreakerSettings::default()).cache().limits().build()
 }

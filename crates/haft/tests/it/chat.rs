@@ -4,6 +4,7 @@ mod conversations;
 mod crashes;
 mod dialogue;
 mod limits;
+mod nesting;
 mod streams;
 mod tasks;
 
@@ -99,7 +100,7 @@ impl Desk {
     }
 }
 
-async fn tools_of(api: &Client, names: &[&str]) -> Vec<Value> {
+pub(crate) async fn tools_of(api: &Client, names: &[&str]) -> Vec<Value> {
     let mut ids = Vec::new();
     for name in names {
         let tool = api.get(&format!("/api/tools?q={name}&limit=200")).await;

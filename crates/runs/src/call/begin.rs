@@ -61,6 +61,7 @@ impl Begin {
             asks: foreseen.asks,
             because: foreseen.because.clone(),
             patience: self.patience.unwrap_or(PATIENCE),
+            depth: options.depth,
         };
         NewRun {
             id: self.id,

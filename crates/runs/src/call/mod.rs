@@ -74,6 +74,13 @@ pub struct CallRun {
     pub because: Option<String>,
     /// So many seconds that person has.
     pub patience: u64,
+    /// So many agents and flows it is within.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub depth: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What a person said.
@@ -133,6 +140,7 @@ impl CallRun {
             agent: self.agent,
             conversation: self.conversation,
             replay_of: self.replay_of.clone(),
+            depth: self.depth,
             ..CallOptions::default()
         };
         CallRequest { tool: self.tool.clone(), arguments: self.arguments.clone(), options }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_agent::Surroundings;
 use haft_core::agent::Agent;
 use haft_core::artifact::{ArtifactBytes, ArtifactRef, Artifacts as _, NewArtifact, not_found};
-use haft_core::{AgentId, BoxFuture, CallError, RunId, SpaceId, UserId};
+use haft_core::{BoxFuture, CallError, RunId, SpaceId, UserId};
 use haft_runs::CallRun;
 use haft_store::{RunJournal, Store};
 
@@ -21,8 +21,12 @@ pub struct StoredSurroundings {
 }
 
 impl Surroundings for StoredSurroundings {
-    fn agent(&self, space: SpaceId, id: AgentId) -> BoxFuture<'_, Result<Option<Arc<Agent>>, CallError>> {
-        Box::pin(async move { Ok(self.store.get_agent(space, &id.to_string()).await?.map(Arc::new)) })
+    fn agent<'a>(
+        &'a self,
+        space: SpaceId,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<Agent>>, CallError>> {
+        Box::pin(async move { Ok(self.store.get_agent(space, name).await?.map(Arc::new)) })
     }
 
     fn keep(

@@ -90,12 +90,12 @@ async fn everything_is_heard_once_and_in_order() {
         let stop = CancellationToken::new();
         let run = first.start(listening(space.id, user.id)).await.expect("started");
         // Before it was ever carried on.
-        assert!(first.send(space.id, run.id, json!(0)).await.expect("sent"));
+        assert!(first.send(space.id, run.id, json!(0), None).await.expect("sent"));
         let sending = async {
             let waits = until(&journal, space.id, run.id, RunStatus::Waiting).await;
             assert_eq!(waits.waiting_for.as_deref(), Some("inbox"));
             for n in 1..300 {
-                assert!(first.send(space.id, run.id, json!(n)).await.expect("sent"));
+                assert!(first.send(space.id, run.id, json!(n), None).await.expect("sent"));
             }
             until(&journal, space.id, run.id, RunStatus::Waiting).await;
             stop.cancel();
@@ -103,8 +103,8 @@ async fn everything_is_heard_once_and_in_order() {
         let working = first.work(stop.clone(), Duration::from_secs(5));
         tokio::join!(working, sending);
         // Nobody works meanwhile; another worker goes on with it.
-        assert!(first.send(space.id, run.id, json!(300)).await.expect("sent"));
-        assert!(first.send(space.id, run.id, json!("stop")).await.expect("sent"));
+        assert!(first.send(space.id, run.id, json!(300), None).await.expect("sent"));
+        assert!(first.send(space.id, run.id, json!("stop"), None).await.expect("sent"));
         let (second, stop) = (runs(&journal), CancellationToken::new());
         let ending = async {
             let ended = until(&journal, space.id, run.id, RunStatus::Succeeded).await;
@@ -115,10 +115,13 @@ async fn everything_is_heard_once_and_in_order() {
         let mut expected: Vec<Value> = (0..=300).map(Value::from).collect();
         expected.push(json!("stop"));
         assert_eq!(ended.output, Some(Value::Array(expected)));
-        assert!(!second.send(space.id, run.id, json!("late")).await.expect("asked"), "nobody hears it");
+        assert!(!second.send(space.id, run.id, json!("late"), None).await.expect("asked"), "nobody hears it");
         let stranger = SpaceId::from(Uuid::now_v7());
         let other = second.start(listening(space.id, user.id)).await.expect("started");
-        assert!(!second.send(stranger, other.id, json!(1)).await.expect("asked"), "another space's run");
+        assert!(
+            !second.send(stranger, other.id, json!(1), None).await.expect("asked"),
+            "another space's run"
+        );
         assert!(journal.inbox(other.id, 0).await.expect("read").is_empty());
     })
     .await;

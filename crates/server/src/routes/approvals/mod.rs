@@ -4,6 +4,8 @@
 
 mod link;
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -14,6 +16,7 @@ use haft_store::Approval;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use self::link::{Asker, Signature};
 use super::tasks::{Shown as ShownTask, tasks};
@@ -33,6 +36,10 @@ haft_core::templates! {
         "this was decided already, its time is over, or another version of the tool is asked about by now",
         "该审批已处理、已过期，或当前询问的是该工具的另一版本";
 }
+
+/// A question that is about to be asked is waited for so long, and looked for this often.
+const SOON: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -241,9 +248,28 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [TEMPLATES, link::TEMPLATES].into_iter().flatten().copied()
 }
 
+/// Whoever was told that a person is asked may come before the question does.
+async fn asked(state: &AppState, space: SpaceId, id: RunId) -> Result<Option<Approval>, CallError> {
+    let journal = &tasks(state)?.journal;
+    let deadline = Instant::now() + SOON;
+    loop {
+        if let Some(found) = journal.approval(space, id).await? {
+            return Ok(Some(found));
+        }
+        let is_coming = journal
+            .get(space, id)
+            .await?
+            .is_some_and(|run| !run.status.is_final() && CallRun::of(&run).is_ok_and(|call| call.asks));
+        if !is_coming || Instant::now() >= deadline {
+            return Ok(None);
+        }
+        sleep(LOOK).await;
+    }
+}
+
 async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<Approval, CallError> {
     let found = match id.parse::<RunId>() {
-        Ok(id) => tasks(state)?.journal.approval(space, id).await?,
+        Ok(id) => asked(state, space, id).await?,
         Err(_) => None,
     };
     found.ok_or_else(|| {

@@ -245,6 +245,7 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
         source: caller.source,
         asking: Asking { wanted: own, ..Asking::default() },
         client_tools: Vec::new(),
+        depth: 0,
     })
 }
 

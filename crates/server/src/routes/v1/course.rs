@@ -26,7 +26,7 @@ pub(super) struct Course {
 }
 
 enum Way {
-    Unkept(Unkept),
+    Unkept(Box<Unkept>),
     Run { own: Box<OwnTurn>, journal: RunJournal, space: SpaceId },
 }
 
@@ -58,7 +58,7 @@ impl Course {
         let count = talk.count();
         let _cancel = cancel.drop_guard();
         let unkept = Unkept { talk, count, heard: 0, work: Some(work), ended: None, _cancel };
-        Self { run: RunId::from(Uuid::now_v7()), conversation: None, way: Way::Unkept(unkept) }
+        Self { run: RunId::from(Uuid::now_v7()), conversation: None, way: Way::Unkept(Box::new(unkept)) }
     }
 
     /// The turn of a run that something said begins.

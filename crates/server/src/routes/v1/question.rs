@@ -91,10 +91,10 @@ impl Question {
     }
 
     /// Results of calls that came with this request.
-    pub(super) fn results(&self) -> Vec<(&str, &str)> {
+    pub(super) fn results<'q>(&'q self) -> Vec<(&'q str, &'q str)> {
         let pieces = self.news().iter().flat_map(|message| &message.content);
-        let result = |piece| match piece {
-            &Piece::Result { ref call, ref text } => Some((call.as_str(), text.as_str())),
+        let result = |piece: &'q Piece| match piece {
+            Piece::Result { call, text } => Some((call.as_str(), text.as_str())),
             Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => None,
         };
         pieces.filter_map(result).collect()
@@ -142,6 +142,7 @@ impl Question {
             source: caller.source,
             asking: self.asking,
             client_tools: self.tools,
+            depth: 0,
         };
         let Some(keeping) = keeping else {
             return Ok(Course::unkept(

@@ -23,9 +23,8 @@ pub(super) struct Head {
 impl Head {
     pub(super) fn new(course: &Course, body: &Value) -> Self {
         let (run, turn) = (course.run, course.turn().unwrap_or_default());
-        let given = |name: &str, otherwise: Value| match &body[name] {
-            Value::Null => otherwise,
-            value => value.clone(),
+        let given = |name: &str, otherwise: Value| {
+            body.get(name).filter(|value| !value.is_null()).cloned().unwrap_or(otherwise)
         };
         let mut metadata = match &body["metadata"] {
             Value::Object(fields) => Value::Object(fields.clone()),

@@ -1,0 +1,153 @@
+//! Agents as tools: one agent asks another, and gets its answer as the result of a call.
+//!
+//! Nothing of the inner turn is kept but what its own calls leave on record.
+
+use std::sync::{Arc, OnceLock};
+
+use haft_core::kind::{ConfigError, Kind, Prepared, ToolOutput};
+use haft_core::{
+    Arguments, BoxFuture, CallContext, CallError, Caller, Effect, ErrorKind, Message, Source, Violation,
+};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::chat::Chat;
+use crate::chat_run::{Asking, ChatRun};
+use crate::live::Talk;
+use crate::said::{Asked, Message as Words, Role, Said};
+use crate::transcript::Finish;
+
+haft_core::templates! {
+    NO_NAME = "agentKind.noName",
+        "must be the name or the id of an agent",
+        "必须是智能体的名称或 id";
+    UNKNOWN_FIELD = "agentKind.unknownField",
+        "is not a field of an agent's config; there is agent",
+        "不是智能体配置的字段；可用字段为 agent";
+    TOO_DEEP = "agentKind.tooDeep",
+        "agents ask agents {most} levels deep, and no deeper",
+        "智能体之间最多嵌套调用 {most} 层";
+    NOBODY = "agentKind.nobody",
+        "there is no server here that would ask an agent; start one with haft serve",
+        "此处没有可询问智能体的服务；请用 haft serve 启动服务";
+    FAILED = "agentKind.failed",
+        "the agent {agent} could not answer: {reason}",
+        "智能体 {agent} 未能回答：{reason}";
+}
+
+/// So many agents and flows may be within each other.
+const DEEPEST: u32 = 8;
+
+/// The kind of tools that ask an agent. Cheap to clone; clones share whom they ask.
+#[derive(Clone, Default)]
+pub struct AgentKind(Arc<OnceLock<Chat>>);
+
+impl AgentKind {
+    /// Tells it who asks agents.
+    pub fn asks(&self, chat: Chat) {
+        // There is one in a process.
+        let _ = self.0.set(chat);
+    }
+}
+
+impl Kind for AgentKind {
+    fn name(&self) -> &'static str {
+        "agent"
+    }
+
+    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let unknown = config.keys().find(|name| !["agent", "agentId"].contains(&name.as_str()));
+        if let Some(unknown) = unknown {
+            return Err(Violation::new(unknown.as_str(), Message::new(&UNKNOWN_FIELD)).into());
+        }
+        let named = config.get("agent").or_else(|| config.get("agentId")).and_then(Value::as_str);
+        let Some(agent) = named.filter(|name| !name.trim().is_empty()) else {
+            return Err(Violation::new("agent", Message::new(&NO_NAME)).into());
+        };
+        Ok(Arc::new(OtherAgent { agent: agent.to_owned(), chat: self.0.clone() }))
+    }
+}
+
+/// An agent that others may ask.
+struct OtherAgent {
+    agent: String,
+    chat: Arc<OnceLock<Chat>>,
+}
+
+impl OtherAgent {
+    async fn ask(&self, arguments: &Arguments, context: &CallContext) -> Result<ToolOutput, CallError> {
+        if context.depth() > DEEPEST {
+            let message = Message::new(&TOO_DEEP).with("most", DEEPEST);
+            return Err(CallError::new(ErrorKind::BudgetExceeded, message));
+        }
+        let nobody = || CallError::new(ErrorKind::Unavailable, Message::new(&NOBODY));
+        let chat = self.chat.get().ok_or_else(nobody)?;
+        let agent = chat.agent(context.space(), &self.agent).await?;
+        let words = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
+        let (space, user, locale) = (context.space(), context.user(), context.locale());
+        let caller = Caller { space, user, source: Source::Chat, locale, request: None };
+        let first = Said {
+            id: Uuid::now_v7().to_string(),
+            messages: vec![Words::text(Role::User, words)],
+            replaces: None,
+            tools: Vec::new(),
+            asked: Asked { at: Timestamp::now(), locale, request: None, terms: None },
+        };
+        let run = ChatRun {
+            agent: Some(agent.id),
+            first,
+            source: Source::Chat,
+            asking: Asking::default(),
+            client_tools: Vec::new(),
+            depth: context.depth(),
+        };
+        let talk = Arc::new(Talk::unkept());
+        let turn = chat.once(&caller, &run, &talk, context.cancellation().clone()).await?;
+        let calls = turn.calls().count();
+        let steps = turn.steps.len();
+        let Some(end) = turn.end else { return Err(self.failed("it did not end")) };
+        match (end.finish, end.error) {
+            (Finish::Error, Some(error)) => Err(self.failed(error["message"].as_str().unwrap_or_default())),
+            (Finish::Cancelled, _) => Err(crate::ask::cancelled()),
+            (finish, _) => {
+                let told = json!({
+                    "answer": end.text, "finishReason": finish.as_str(), "steps": steps, "calls": calls,
+                });
+                Ok(told.into())
+            }
+        }
+    }
+
+    fn failed(&self, reason: &str) -> CallError {
+        let message = Message::new(&FAILED).with("agent", &self.agent).with("reason", reason);
+        CallError::new(ErrorKind::Execution, message)
+    }
+}
+
+impl Prepared for OtherAgent {
+    /// Its tools may do anything.
+    fn effect(&self) -> Effect {
+        Effect::Write
+    }
+
+    fn input_schema(&self) -> Option<Value> {
+        Some(json!({
+            "type": "object",
+            "properties": {"message": {
+                "type": "string",
+                "description": "What the agent is asked, with all that it needs to know: it has read nothing else.",
+            }},
+            "required": ["message"],
+            "additionalProperties": false,
+        }))
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        Box::pin(self.ask(arguments, context))
+    }
+}
