@@ -24,7 +24,8 @@ const OPTIONAL: [&str; 2] = ["Replay", "ProviderTrial"];
 const ABOUT: &str = "Every answer has one envelope: `{code, message, data}`, with `error` beside it when it failed; `code` is the HTTP status.\n\
     Bodies are JSON in camelCase, and the snake_case spelling of every field is accepted too. An unknown field is a 400 that names it.\n\
     Messages are in English or Chinese, as `Accept-Language` asks. Every answer carries `x-request-id`, which the server's log has too.\n\
-    A path that is not here is a 404, a method that is not here a 405. Things of a space that one is no member of are a 404 like things that do not exist.";
+    A path that is not here is a 404, a method that is not here a 405. Things of a space that one is no member of are a 404 like things that do not exist.\n\
+    What is below `/v1` is in OpenAI's forms instead, its failures too, and ignores fields that it does not know.";
 
 /// The document as it is sent: written once, when the server starts.
 pub(crate) struct Document(Asset);

@@ -53,7 +53,7 @@ async fn what_cannot_be_heeded_is_refused_by_name() {
         ("temperature", json!("hot")),
         ("messages", json!([])),
         ("stream", json!("yes")),
-        ("metadata.conversation_id", json!("no id at all")),
+        ("metadata.conversation_id", json!("nobody")),
     ] {
         let more = match field {
             "metadata.conversation_id" => json!({"metadata": {"conversation_id": value}}),
@@ -81,7 +81,7 @@ async fn what_cannot_be_heeded_is_refused_by_name() {
 #[tokio::test]
 async fn a_model_that_fails_is_a_status_before_the_first_byte() {
     let desk = Desk::new(async |asked| match asked.user_text() {
-        "limit" => ModelReply::status(429, Some(60)),
+        "limit" => ModelReply::status(429, Some(1)),
         "key" => ModelReply::status(401, None),
         "bad" => ModelReply::status(400, None),
         _ => ModelReply::status(404, None),
@@ -99,6 +99,19 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
             assert_eq!((was, form), (status, kind), "{text} {more}: {}", reply.body);
         }
     }
+    let limited = complete(&desk.api, &agent, &json!([user("limit")]), &json!({"stream": true})).await;
+    assert_eq!(refused(&limited), (429, "rate_limit_error", &json!("rate_limit_exceeded")));
+    assert_eq!((limited.header("retry-after"), limited.header("x-should-retry")), (Some("1"), None));
+    let kept = json!({"metadata": {"conversation_id": "new"}});
+    let begun = complete(&desk.api, &agent, &json!([user("key")]), &kept).await;
+    let id = begun.header("haft-conversation").expect("an id");
+    let kept = json!({"metadata": {"conversation_id": id}});
+    let again = complete(&desk.api, &agent, &json!([user("key")]), &kept).await;
+    assert_eq!(
+        (again.status, again.header("x-should-retry")),
+        (502, Some("false")),
+        "it would be said twice"
+    );
 }
 
 #[tokio::test]

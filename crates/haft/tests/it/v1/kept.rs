@@ -74,20 +74,29 @@ async fn tools_of_the_client_are_part_of_a_conversation_too() {
     })
     .await;
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
-    // Begun without them, elsewhere.
+    // Begun without them, elsewhere; or here, under a name of the client's own.
     let begun = desk.ask(&agent, "hi").await;
     let id = begun.data()["conversationId"].as_str().expect("an id").to_owned();
-    let more = json!({"metadata": {"conversation_id": id}, "tools": [function("look")]});
-    let asked = complete(&desk.api, &agent, &json!([user("look")]), &more).await;
+    let name = uuid::Uuid::new_v4().to_string();
+    let named = complete(&desk.api, &agent, &json!([user("hi")]), &within(&name)).await;
+    let its = named.header("haft-conversation").expect("an id").to_owned();
+    for (called, id) in [(id.clone(), id), (name, its)] {
+        call_and_return(&desk, &agent, &called, &id).await;
+    }
+    desk.check();
+}
+
+async fn call_and_return(desk: &Desk, agent: &str, called: &str, id: &str) {
+    let more = json!({"metadata": {"conversation_id": called}, "tools": [function("look")]});
+    let asked = complete(&desk.api, agent, &json!([user("look")]), &more).await;
     assert_eq!(choice(&asked)["finish_reason"], "tool_calls");
     let call = &choice(&asked)["message"]["tool_calls"][0]["id"];
     let back = json!([{"role": "tool", "tool_call_id": call, "content": "seen"}]);
-    let reply = complete(&desk.api, &agent, &back, &more).await;
+    let reply = complete(&desk.api, agent, &back, &more).await;
     assert_eq!(choice(&reply)["message"]["content"], "seen");
-    assert_eq!(reply.header("haft-conversation"), Some(id.as_str()));
+    assert_eq!(reply.header("haft-conversation"), Some(id));
     let kept = desk.api.get(&format!("/api/conversations/{id}")).await;
     let finishes: Vec<&Value> =
         kept.data()["turns"].as_array().expect("turns").iter().map(|turn| &turn["finishReason"]).collect();
     assert_eq!(finishes, ["stop", "tool_calls", "stop"]);
-    desk.check();
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::error::status;
 use crate::request::Asked;
 
-const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+pub(super) const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// Something wrong with one field of the body.
 pub(super) fn wrong(param: impl Into<String>, message: Message) -> CallError {

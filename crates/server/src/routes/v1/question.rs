@@ -65,17 +65,21 @@ impl Question {
         asked: &Asked,
     ) -> Result<Course, CallError> {
         self.asking.wanted = self.who.wanted.clone();
+        // Whom the client means is known before anything else: results come back under the name, too.
+        let mut named = None;
+        if let Keep::In(given, None) = self.keep {
+            match found(state, caller, given).await? {
+                Some(id) => self.keep = Keep::In(id, None),
+                // A name of the client's own, under which it finds the conversation again.
+                None => named = Some(given),
+            }
+        }
         if let Some(course) = parked::go_on(&self, state, caller, asked).await? {
             return Ok(course);
         }
         match self.keep {
-            Keep::In(given, None) => match found(state, caller, given).await? {
-                Some(id) => self.say(state, caller, asked, id, None).await,
-                // A name of the client's own, under which it finds the conversation again.
-                None => self.start(state, caller, asked, Some(given)).await,
-            },
-            Keep::In(id, replaces) => self.say(state, caller, asked, id, replaces).await,
-            Keep::Not | Keep::New => self.start(state, caller, asked, None).await,
+            Keep::In(id, replaces) if named.is_none() => self.say(state, caller, asked, id, replaces).await,
+            Keep::In(..) | Keep::Not | Keep::New => self.start(state, caller, asked, named).await,
         }
     }
 
@@ -91,13 +95,15 @@ impl Question {
     }
 
     /// Results of calls that came with this request.
-    pub(super) fn results<'q>(&'q self) -> Vec<(&'q str, &'q str)> {
-        let pieces = self.news().iter().flat_map(|message| &message.content);
-        let result = |piece: &'q Piece| match piece {
-            Piece::Result { call, text } => Some((call.as_str(), text.as_str())),
-            Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => None,
-        };
-        pieces.filter_map(result).collect()
+    pub(super) fn results(&self) -> Vec<(&str, &str)> {
+        let mut results = Vec::new();
+        for piece in self.news().iter().flat_map(|message| &message.content) {
+            match piece {
+                Piece::Result { call, text } => results.push((call.as_str(), text.as_str())),
+                Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => {}
+            }
+        }
+        results
     }
 
     /// When and how it is asked, with all that holds for this turn alone.

@@ -13,7 +13,7 @@ pub(super) use self::answer::{ClientCall, client_calls, finish_reason};
 
 use self::answer::Head;
 use self::chunks::Chunks;
-use super::error::{Failed, json_response};
+use super::error::{Failed, SHOULD_RETRY, json_response};
 use super::{models, stream};
 use crate::app::AppState;
 use crate::auth::Known;
@@ -33,20 +33,29 @@ pub(super) async fn create(
     let wish = request::read(&body)?;
     let who = models::find(&state, &caller, &wish.model).await?;
     let (model, is_streamed, has_usage) = (wish.model.clone(), wish.is_streamed, wish.has_usage);
+    let is_said = wish.is_within();
     let mut course = wish.question(who).begin(&state, &caller, &asked).await?;
     let conversation = course.conversation;
     let head = |run: RunId| Head::new(run, model);
     if is_streamed {
         let chunks = |course: &super::course::Course| Chunks::new(head(course.run), has_usage);
         let response = stream::respond(&state, &asked, course, chunks).await?;
-        return Ok(marked(response, conversation));
+        return Ok(marked(once(response, is_said), conversation));
     }
     let turn = course.end().await?;
     let response = match Failed::of(&turn) {
         Some(failed) => failed.response(),
         None => json_response(StatusCode::OK, &head(course.run).completion(&turn)),
     };
-    Ok(marked(response, conversation))
+    Ok(marked(once(response, is_said), conversation))
+}
+
+/// What was said in a conversation stays said: whoever tries again would say it twice.
+fn once(mut response: Response, is_said: bool) -> Response {
+    if is_said && !response.status().is_success() {
+        response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
+    response
 }
 
 /// Says which conversation an answer is part of.

@@ -25,6 +25,11 @@ pub(super) struct Wish {
 }
 
 impl Wish {
+    /// Whether it is said in a conversation that is there.
+    pub(super) fn is_within(&self) -> bool {
+        matches!(self.keep, Some(Keep::In(..)))
+    }
+
     pub(super) fn question(self, who: Who) -> Question {
         Question {
             who,
