@@ -138,5 +138,6 @@ impl At {
 /// A call that nothing has come of yet.
 pub(crate) fn begun(call: &haft_llm::Call) -> Option<StepCall> {
     let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
-    Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, state: CallState::Running })
+    let (call_id, state) = (call.id.parse().ok()?, CallState::Running);
+    Some(StepCall { call_id, name, arguments, task: None, state })
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{
-    BoxFuture, CallError, CallId, CallOptions, ConversationId, Effect, ErrorKind, Message, Reply, RunId,
+    BoxFuture, CallError, CallId, CallOptions, Caller, ConversationId, Effect, ErrorKind, Message, Reply,
+    RunId,
 };
 use haft_engine::{CallRequest, Foreseen};
 use haft_runs::{Begin, Halt, NewRun, Planned, RunContext, Wait};
@@ -66,7 +67,9 @@ impl Chat {
         let earlier = before - calls.len();
         let mut plans = Vec::with_capacity(calls.len());
         for (place, call) in calls.iter().enumerate() {
+            let is_lost = cx.is_lost(&key::call(at.turn, step, place));
             plans.push(match &call.state {
+                CallState::Running if is_lost => Some(Plan::Told(self.unknown(&at.caller, call).await)),
                 CallState::Running => Some(self.plan(at, transcript, call, place, earlier + place).await),
                 CallState::Awaited(_) | CallState::Pending(_) | CallState::Done(_) => None,
             });
@@ -86,32 +89,27 @@ impl Chat {
         if !tasks.is_empty() {
             let mut news = Vec::new();
             for (place, call, request, foreseen, reason) in tasks {
-                news.push((
-                    place,
-                    reason,
-                    self.task(at, step, (place, call), &request, &foreseen, reason).await?,
-                ));
+                match self.task(at, step, (place, call), &request, &foreseen, reason).await {
+                    Ok(new) => news.push((place, reason, new)),
+                    Err(error) => {
+                        let result = failed(&call.call_id, &call.name, error, at.caller.locale);
+                        self.came(cx, at, step, (place, call), &result);
+                    }
+                }
             }
             self.start(cx, at, step, news, &calls).await?;
         }
         if !inline.is_empty() {
-            let asked: Vec<(usize, CallRequest)> =
-                inline.iter().map(|(place, _, request, _)| (*place, request.clone())).collect();
             let planned = inline.into_iter().map(|(place, call, request, effect)| Planned {
                 key: key::call(at.turn, step, place),
                 effect,
                 work: self.call(at, step, call, request),
             });
-            let given = cx.together(planned.collect()).await?;
-            for (given, (place, request)) in given.into_iter().zip(asked) {
-                if let (None, Some(call)) = (given, calls.get(place)) {
-                    let result = self.lost(at, call, request).await;
-                    self.came(cx, at, step, (place, call), &result);
-                }
-            }
+            cx.together(planned.collect()).await?;
         }
         self.look(cx, at, step, transcript);
         self.shorten_all(cx, at, transcript).await;
+        at.tell_results(transcript);
         Ok(())
     }
 
@@ -140,7 +138,7 @@ impl Chat {
         if waits.is_empty() { Ok(()) } else { Err(Halt::Waiting(waits)) }
     }
 
-    /// Reads from the journal what has come of the last answer's calls, and tells it.
+    /// Reads from the journal what has come of the last answer's calls.
     pub(crate) fn look(&self, cx: &RunContext, at: &At, step: u32, transcript: &mut Transcript) {
         let tasks = cx.given(&key::tasks(at.turn, step)).cloned();
         let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
@@ -151,8 +149,8 @@ impl Chat {
             {
                 call.state = CallState::Awaited(task);
             }
-            if let Some(event) = ChatEvent::came(step, call) {
-                at.talk.tell(event);
+            if let Some(task) = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()])) {
+                call.task = Some(task);
             }
         }
     }
@@ -227,28 +225,26 @@ impl Chat {
         let options = CallOptions {
             timeout: bound.overrides.timeout.map(Duration::from_millis),
             retries: bound.overrides.retry_count,
-            call_id: Some(call.call_id.clone()),
-            agent: at.agent.as_ref().map(|agent| agent.id),
-            conversation: at.is_kept.then(|| ConversationId::from(Uuid::from(at.conversation))),
             binding: bound.binding.clone(),
-            depth: at.depth + 1,
             cancel: Some(at.cancel.clone()),
-            ..CallOptions::default()
+            ..at.options(call)
         };
         let request =
             CallRequest { tool: bound.id.clone(), arguments: Value::Object(fields.clone()), options };
         let bearing = self.0.tools.bearing(&at.caller, &bound.id, bound.binding.as_deref()).await;
         let Ok(Some(bearing)) = bearing else {
             // Calling it says why it cannot be called.
-            return Plan::Call(Box::new(request), Effect::Read);
+            return Plan::Call(Box::new(request), Effect::Write);
         };
-        if !bound.is_async && !bearing.may_ask && bearing.reply == Reply::Now {
+        // Where nobody would hear of its result later, it is waited for.
+        let is_async = bound.is_async && at.is_kept;
+        if !is_async && !bearing.may_ask && bearing.reply == Reply::Now {
             return Plan::Call(Box::new(request), bearing.effect);
         }
         let Ok(foreseen) = self.0.tools.foresee(&at.caller, request.clone()).await else {
             return Plan::Call(Box::new(request), bearing.effect);
         };
-        let reason = match (bound.is_async, foreseen.asks, foreseen.reply) {
+        let reason = match (is_async, foreseen.asks, foreseen.reply) {
             (true, _, _) => Reason::Async,
             (false, true, _) => Reason::Approval,
             (false, false, Reply::Now) => return Plan::Call(Box::new(request), foreseen.effect),
@@ -307,7 +303,7 @@ impl Chat {
         request: &CallRequest,
         foreseen: &Foreseen,
         reason: Reason,
-    ) -> Result<NewRun, Halt> {
+    ) -> Result<NewRun, CallError> {
         let shown = self.0.tools.shown(&at.caller, &request.tool, &foreseen.arguments).await?.on_record;
         let shown = (shown != *foreseen.arguments).then_some(shown);
         // What nobody waits for is heard among what is sent to the conversation.
@@ -345,18 +341,29 @@ impl Chat {
         let told: Map<String, Value> =
             tasks.iter().map(|(place, task)| (place.to_string(), json!(task))).collect();
         let runs = self.runs()?.clone();
+        let mut refused = Vec::new();
         // The call ids are known to the journal before anything is begun under them.
         cx.note().await?;
         let key = key::tasks(at.turn, step);
+        let failures = &mut refused;
         let started = cx.step_with(&key, Effect::Idempotent, waits, || async move {
-            for (_, _, new) in news {
-                runs.start(new).await?;
+            for (place, _, new) in news {
+                match runs.start(new).await {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::Unavailable => return Err(Halt::GivenBack),
+                    Err(error) => failures.push((place, error)),
+                }
             }
             Ok(Value::Object(told))
         });
         started.await?;
         for (place, task) in tasks {
-            if let (Reason::Async, Some(call)) = (task.reason, calls.get(place)) {
+            let Some(call) = calls.get(place) else { continue };
+            if let Some((_, error)) = refused.iter().find(|(refused, _)| *refused == place) {
+                // The queue is full: the model is told, and may try again later.
+                let result = failed(&call.call_id, &call.name, CallError::clone(error), at.caller.locale);
+                self.came(cx, at, step, (place, call), &result);
+            } else if task.reason == Reason::Async {
                 self.came(cx, at, step, (place, call), &json!({"pending": task}));
             }
         }
@@ -364,18 +371,38 @@ impl Chat {
     }
 
     /// A call that was under way when a process died, and that may not be made again.
-    async fn lost(&self, at: &At, call: &StepCall, request: CallRequest) -> Value {
-        let locale = at.caller.locale;
+    pub(crate) async fn unknown(&self, caller: &Caller, call: &StepCall) -> Value {
         let message = Message::new(&LOST).with("tool", &call.name);
         let error = CallError::new(ErrorKind::Unknown, message);
-        match self.0.tools.settle(&at.caller, request, error.clone()).await {
-            Ok(result) => shown(&result, locale),
-            Err(_) => failed(&call.call_id, &call.name, error, locale),
+        let options = CallOptions { call_id: Some(call.call_id.clone()), ..CallOptions::default() };
+        let request = CallRequest { tool: call.name.clone(), arguments: call.arguments.clone(), options };
+        match self.0.tools.settle(caller, request, error.clone()).await {
+            Ok(result) => shown(&result, caller.locale),
+            Err(_) => failed(&call.call_id, &call.name, error, caller.locale),
         }
     }
 }
 
 impl At {
+    /// What every call of the turn has in common.
+    fn options(&self, call: &StepCall) -> CallOptions {
+        CallOptions {
+            call_id: Some(call.call_id.clone()),
+            agent: self.agent.as_ref().map(|agent| agent.id),
+            conversation: self.is_kept.then(|| ConversationId::from(Uuid::from(self.conversation))),
+            depth: self.depth + 1,
+            ..CallOptions::default()
+        }
+    }
+
+    /// Tells what became tasks and what has come, where that was not told yet.
+    pub(crate) fn tell_results(&self, transcript: &Transcript) {
+        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
+        let pending = last.calls.iter().filter_map(|call| ChatEvent::pending(last.step, call));
+        let came = last.calls.iter().filter_map(|call| ChatEvent::came(last.step, call));
+        pending.chain(came).for_each(|event| self.talk.tell(event));
+    }
+
     fn find_tools(&self, call: &StepCall, fields: &Map<String, Value>) -> Value {
         let query = fields.get("query").and_then(Value::as_str).unwrap_or_default();
         let found: Vec<Value> = self.toolbox.search(query).into_iter().map(crate::toolbox::told).collect();
@@ -396,7 +423,7 @@ impl At {
 }
 
 /// The task that a call becomes has the call's own id.
-fn task_id(call: &CallId) -> RunId {
+pub(crate) fn task_id(call: &CallId) -> RunId {
     RunId::from(Uuid::try_parse(call.as_str()).unwrap_or_else(|_| Uuid::now_v7()))
 }
 

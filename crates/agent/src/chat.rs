@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use haft_core::{CallError, Caller, ErrorKind, RunId};
+use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId, UserId};
 use haft_engine::ToolService;
 use haft_runs::{About, NewRun, Place, RunKey, Runs};
 use serde_json::Value;
@@ -115,6 +115,11 @@ impl Chat {
     ) -> Result<bool, CallError> {
         let message = serde_json::to_value(letter).unwrap_or(Value::Null);
         self.runs()?.send(caller.space, id, message, key).await
+    }
+
+    /// Ends a task that a conversation began, as far as that is possible.
+    pub async fn cancel_task(&self, space: SpaceId, user: Option<UserId>, task: RunId) {
+        self.0.around.cancel(space, user, task).await;
     }
 
     /// Whether this process carries a conversation on right now.

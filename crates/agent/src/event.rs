@@ -137,7 +137,13 @@ impl ChatEvent {
                 events.push(Self::Text { step: number, text: step.answer.text.clone() });
             }
             events.extend(step.calls.iter().map(|call| Self::called(number, call)));
-            events.extend(step.calls.iter().filter_map(|call| Self::came(number, call)));
+            events.extend(step.calls.iter().filter_map(|call| Self::pending(number, call)));
+            // In their order, and none before those that it stands behind: what was told stays where it was.
+            let come = step.calls.iter().map(|call| Self::came(number, call));
+            match turn.end {
+                Some(_) => events.extend(come.flatten()),
+                None => events.extend(come.map_while(|came| came)),
+            }
         }
         if let Some(end) = &turn.end {
             events.extend(Self::ended(turn, end));
@@ -156,13 +162,17 @@ impl ChatEvent {
         Self::Call { step, call_id, name, arguments }
     }
 
+    /// That a call became a task, where it did.
+    pub(crate) fn pending(step: u32, call: &StepCall) -> Option<Self> {
+        let (call_id, name) = (call.call_id.clone(), call.name.clone());
+        call.task.clone().map(|task| Self::Pending { step, call_id, name, task })
+    }
+
+    /// What came of a call, where something has.
     pub(crate) fn came(step: u32, call: &StepCall) -> Option<Self> {
         let (call_id, name) = (call.call_id.clone(), call.name.clone());
         match &call.state {
-            CallState::Running => None,
-            CallState::Awaited(task) | CallState::Pending(task) => {
-                Some(Self::Pending { step, call_id, name, task: task.clone() })
-            }
+            CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
             CallState::Done(result) => Some(Self::Result { step, call_id, name, result: result.clone() }),
         }
     }

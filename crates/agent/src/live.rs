@@ -3,15 +3,18 @@
 //! Only what is under way is here, and for a moment what has just ended; all else is in the journal.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_core::{CallId, RunId};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::event::ChatEvent;
+use crate::transcript::Finish;
 
 /// Whoever was cut off finds a turn that has ended here for so long.
 const REMEMBERED: Duration = Duration::from_secs(60);
@@ -30,6 +33,8 @@ pub struct Talk {
     pub stream: u32,
     /// Words that were told cannot be taken back.
     pub(crate) is_final: bool,
+    /// The claim of the run under which it was carried on last.
+    epoch: AtomicU64,
     state: Mutex<State>,
     count: watch::Sender<usize>,
 }
@@ -68,21 +73,38 @@ impl Live {
     /// Begins a turn, or goes on with it; what happened in it before is told first.
     pub(crate) fn begin(
         &self,
-        conversation: RunId,
+        (conversation, epoch): (RunId, u64),
         turn: u32,
         before: impl FnOnce() -> Vec<ChatEvent>,
     ) -> Arc<Talk> {
         let mut talks = self.talks();
-        if let Some(talk) = talks.get(&conversation).filter(|talk| talk.turn == turn && !talk.is_over()) {
+        let is_same = |talk: &&Arc<Talk>| {
+            // Nobody else carried it on meanwhile.
+            let is_next = epoch.saturating_sub(talk.epoch.load(Ordering::Relaxed)) <= 1;
+            talk.turn == turn && is_next && !talk.is_over()
+        };
+        if let Some(talk) = talks.get(&conversation).filter(is_same) {
+            talk.epoch.store(epoch, Ordering::Relaxed);
             return talk.clone();
         }
         talks.retain(|_, talk| !talk.is_forgotten());
         let talk = Arc::new(Talk::new(turn));
+        talk.epoch.store(epoch, Ordering::Relaxed);
         before().into_iter().for_each(|event| talk.tell(event));
         talks.insert(conversation, talk.clone());
         drop(talks);
         self.begun.send_modify(|begun| *begun += 1);
         talk
+    }
+
+    /// Ends a turn whose conversation cannot go on.
+    pub(crate) fn fail(&self, conversation: RunId, error: &Value) {
+        if let Some(talk) = self.talk(conversation).filter(|talk| !talk.is_over()) {
+            talk.end(vec![
+                ChatEvent::Error(error.clone()),
+                ChatEvent::Done { finish: Finish::Error, steps: 0 },
+            ]);
+        }
     }
 
     /// Forgets a turn that another process carries on by now.
@@ -95,8 +117,11 @@ impl Live {
 
     /// All that a conversation did is kept by now: how its turn ended may be told.
     pub(crate) fn let_go(&self, conversation: RunId) {
-        if let Some(talk) = self.talk(conversation) {
-            talk.tell_ending();
+        let Some(talk) = self.talk(conversation) else { return };
+        talk.tell_ending();
+        // What waits takes no memory, unless somebody listens.
+        if !talk.is_over() && talk.followers() == 0 {
+            self.forget(conversation, &talk);
         }
     }
 }
@@ -106,7 +131,8 @@ impl Talk {
     pub(crate) fn new(turn: u32) -> Self {
         // Enough to tell one stream from another of the same turn.
         let stream = (Uuid::now_v7().as_u128() & 0xffff_ffff) as u32;
-        Self { turn, stream, is_final: false, state: Mutex::default(), count: watch::Sender::new(0) }
+        let epoch = AtomicU64::new(0);
+        Self { turn, stream, is_final: false, epoch, state: Mutex::default(), count: watch::Sender::new(0) }
     }
 
     /// One whose words go where they cannot be taken back.
@@ -191,6 +217,11 @@ impl Talk {
     /// How many things happened, and a way to wait for more.
     pub fn count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
+    }
+
+    /// Whether it was carried on under this claim of its run.
+    pub fn is_of(&self, epoch: u64) -> bool {
+        self.epoch.load(Ordering::Relaxed) == epoch
     }
 
     /// So many follow it right now.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_core::agent::Agent;
 use haft_core::{BoxFuture, CallError, SpaceId, UserId};
 use haft_llm::Model;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,18 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// What is wanted, and what is not said as an agent has it.
+    #[must_use]
+    pub fn or(&self, agent: Option<&Agent>) -> Self {
+        let Some(config) = agent.map(|agent| &agent.spec.config) else { return self.clone() };
+        // Another provider knows nothing of the agent's model.
+        let model = config.model.clone().filter(|_| self.provider.is_none());
+        Self {
+            provider: self.provider.clone().or_else(|| config.provider.clone()),
+            model: self.model.clone().or(model),
+        }
+    }
+
     pub fn is_any(&self) -> bool {
         *self == Self::default()
     }

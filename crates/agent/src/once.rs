@@ -39,7 +39,7 @@ impl Chat {
         let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
         talk.tell(ChatEvent::start(&turn));
         let mut transcript = Transcript { turns: vec![turn], last: 1, ..Transcript::default() };
-        let standing = Standing { is_kept: false, is_durable: false };
+        let standing = Standing { is_kept: false, is_durable: false, deaths: 0 };
         loop {
             match self.turn(&mut cx, chat, &mut transcript, talk, standing).await {
                 Ok(_) => {

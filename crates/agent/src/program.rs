@@ -1,10 +1,12 @@
 //! A conversation as a run: it takes what was sent to it, takes a turn, and waits for more, for as long as it is there.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use haft_core::agent::Resume;
-use haft_core::{BoxFuture, ErrorKind, Locale, RunId};
+use haft_core::{BoxFuture, CallError, ErrorKind, Locale, RunId};
 use haft_runs::{Ended, GaveUp, Halt, Program, RunContext, RunStatus, Wait};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -28,6 +30,8 @@ impl ChatProgram {
         let chat = ChatRun::of(cx.run())?;
         let is_kept = cx.run().about.conversation.is_some();
         let mut transcript = Transcript::of(&chat, |key| cx.known(key));
+        // Only with the turn that is gone on with did anybody die.
+        let mut deaths = if transcript.open().is_some() { cx.run().deaths } else { 0 };
         loop {
             if transcript.open().is_none() {
                 self.begin(cx, &chat, is_kept, &mut transcript).await?;
@@ -35,9 +39,16 @@ impl ChatProgram {
             let (id, turn) = (cx.run().id, transcript.last);
             let open = transcript.open().cloned();
             let before = move || open.iter().flat_map(ChatEvent::of).collect();
-            let talk = self.0.live().begin(id, turn, before);
-            let standing = Standing { is_kept, is_durable: true };
-            let finish = self.0.turn(cx, &chat, &mut transcript, &talk, standing).await?;
+            let talk = self.0.live().begin((id, cx.run().epoch), turn, before);
+            let standing = Standing { is_kept, is_durable: true, deaths: std::mem::take(&mut deaths) };
+            let turned = AssertUnwindSafe(self.0.turn(cx, &chat, &mut transcript, &talk, standing));
+            let finish = match turned.catch_unwind().await {
+                Ok(finish) => finish?,
+                Err(_) => {
+                    let error = CallError::text(ErrorKind::Internal, "the turn stopped unexpectedly");
+                    self.0.fail(cx, &mut transcript, &talk, error)
+                }
+            };
             if !is_kept && finish != Finish::ToolCalls {
                 return Ok(Ended {
                     status: RunStatus::Succeeded,
@@ -46,6 +57,7 @@ impl ChatProgram {
                 });
             }
             if cx.cancellation().is_cancelled() {
+                cx.hear_cancel();
                 // What was sent meanwhile is heard by whoever takes it next, whom nobody has told to stop.
                 return Err(Halt::Waiting(vec![self.more(&transcript, cx, is_kept)]));
             }
@@ -61,12 +73,12 @@ impl ChatProgram {
         transcript: &mut Transcript,
     ) -> Result<(), Halt> {
         let is_first = transcript.last == 0;
-        while !is_first && !self.opens(cx, chat, &transcript.unheard).await? {
+        while !is_first && !self.opens(cx, chat, transcript).await? {
             let at_most = (!is_kept).then_some(PARKED);
             let came = cx.receive(&transcript.taken_in_all.to_string(), at_most).await?;
             if came.is_empty() {
                 let message = "nobody came back in time";
-                return Err(Halt::Failed(haft_core::CallError::text(ErrorKind::Timeout, message)));
+                return Err(Halt::Failed(CallError::text(ErrorKind::Timeout, message)));
             }
             // It came before the turn before was let go of, and how that ended is not told yet.
             cx.note().await?;
@@ -101,11 +113,15 @@ impl ChatProgram {
     }
 
     /// Whether there is something to take a turn for: somebody spoke, or a task ended and the agent does not wait.
-    async fn opens(&self, cx: &RunContext, chat: &ChatRun, heard: &[Letter]) -> Result<bool, Halt> {
+    async fn opens(&self, cx: &RunContext, chat: &ChatRun, transcript: &Transcript) -> Result<bool, Halt> {
+        let heard = &transcript.unheard;
         if heard.iter().any(|letter| letter.id().is_some()) {
             return Ok(true);
         }
-        if heard.is_empty() {
+        let last = transcript.turns.last().and_then(|turn| turn.end.as_ref());
+        let is_theirs = last.is_some_and(|end| end.finish == Finish::ToolCalls);
+        // Nothing to take a turn for, or somebody else has to come back first.
+        if heard.is_empty() || is_theirs {
             return Ok(false);
         }
         let resume = match chat.agent {
@@ -115,8 +131,12 @@ impl ChatProgram {
             }
             None => Ok(Resume::Auto),
         };
-        // An agent that is gone or off takes no turn of its own.
-        Ok(resume.is_ok_and(|resume| resume == Resume::Auto))
+        match resume.map_err(Halt::from) {
+            Ok(resume) => Ok(resume == Resume::Auto),
+            // An agent that is gone or off takes no turn of its own.
+            Err(Halt::Failed(_)) => Ok(false),
+            Err(halt) => Err(halt),
+        }
     }
 
     /// The step in which the conversation waits for what is sent to it.
@@ -175,6 +195,7 @@ impl Program for ChatProgram {
                 GaveUp::Unknown | GaveUp::Deaths | GaveUp::Cancelled => json!({"kind": ErrorKind::Internal}),
             };
             tracing::warn!(conversation.id = %context.run().id, %error, "A conversation ended that could not go on");
+            self.0.live().fail(context.run().id, &error);
             Ended { status: RunStatus::Failed, output: json!({"error": error}), is_dead_letter: false }
         })
     }

@@ -17,8 +17,30 @@ use crate::said::{Letter, Message, Piece, Role, TaskEnded};
 use crate::toolbox::TASK_RESULT;
 use crate::transcript::{CallState, Finish, StepCall, Transcript, Turn};
 
-/// Images of the conversation by their addresses, where they are files of the user's.
-pub(crate) type Images = HashMap<String, Image>;
+/// So many images a model is shown: the last of a conversation.
+const MOST_IMAGES: usize = 16;
+
+/// Images of a conversation, by their addresses.
+#[derive(Default)]
+pub(crate) struct Images {
+    pub(crate) known: HashMap<String, Image>,
+}
+
+/// Those of a conversation that are shown.
+pub(crate) fn shown_images(transcript: &Transcript) -> Vec<String> {
+    let letters = transcript.turns.iter().flat_map(|turn| &turn.input);
+    let pieces = letters.flat_map(messages).flat_map(|message| &message.content);
+    let mut urls: Vec<String> = pieces.filter_map(image_of).map(str::to_owned).collect();
+    urls.drain(..urls.len().saturating_sub(MOST_IMAGES));
+    urls
+}
+
+fn image_of(piece: &Piece) -> Option<&str> {
+    match piece {
+        Piece::Image { url } => Some(url),
+        Piece::Text { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
+    }
+}
 
 /// The question of a step.
 pub(crate) fn request(
@@ -35,7 +57,7 @@ pub(crate) fn request(
     ModelRequest {
         model: model.to_owned(),
         system: system(chat, agent, transcript),
-        turns: transcript.turns.iter().flat_map(|turn| said(turn, images)).collect(),
+        turns: spoken_turns(transcript, images),
         tool_choice: choice(tool_choice),
         tools,
         parallel_tool_calls: asking
@@ -82,8 +104,19 @@ fn system(chat: &ChatRun, agent: Option<&Agent>, transcript: &Transcript) -> Opt
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// A turn as the model reads it.
-fn said(turn: &Turn, images: &Images) -> Vec<ModelTurn> {
+/// The conversation as the model reads it. Of many images only the last are in it.
+fn spoken_turns(transcript: &Transcript, images: &Images) -> Vec<ModelTurn> {
+    let of = |turn: &Turn| -> usize {
+        let pieces = turn.input.iter().flat_map(messages).flat_map(|message| &message.content);
+        pieces.filter(|piece| image_of(piece).is_some()).count()
+    };
+    let all: usize = transcript.turns.iter().map(of).sum();
+    let mut old = all.saturating_sub(MOST_IMAGES);
+    transcript.turns.iter().flat_map(|turn| said(turn, images, &mut old)).collect()
+}
+
+/// A turn as the model reads it. So many of its images are too old to be shown.
+fn said(turn: &Turn, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
     let mut turns = Vec::new();
     let ended: Vec<&TaskEnded> = turn.input.iter().filter_map(ended).collect();
     if !ended.is_empty() {
@@ -94,7 +127,7 @@ fn said(turn: &Turn, images: &Images) -> Vec<ModelTurn> {
         match message.role {
             // Results stand behind the message that has their calls.
             Role::System | Role::Tool => {}
-            Role::User => turns.push(ModelTurn::User { parts: parts(message, images) }),
+            Role::User => turns.push(ModelTurn::User { parts: parts(message, images, old) }),
             Role::Assistant => {
                 turns.extend(spoken(message, &messages[place + 1..], &format!("{}_{place}", turn.turn)))
             }
@@ -202,13 +235,18 @@ fn arrived(turn: u32, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
     ]
 }
 
-fn parts(message: &Message, images: &Images) -> Vec<Part> {
+fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<Part> {
+    let not_shown = || Part::Text { text: "[an image that is not shown any more]".to_owned() };
     let part = |piece: &Piece| match piece {
         Piece::Text { text } => Some(Part::Text { text: text.clone() }),
-        Piece::Image { url } => Some(match images.get(url).cloned().or_else(|| image(url)) {
-            Some(image) => Part::Image(image),
-            None => Part::Text { text: "[an image that cannot be read any more]".to_owned() },
-        }),
+        Piece::Image { .. } if *old > 0 => {
+            *old -= 1;
+            Some(not_shown())
+        }
+        Piece::Image { url } => {
+            let image = images.known.get(url).cloned().or_else(|| image(url));
+            Some(image.map_or_else(not_shown, Part::Image))
+        }
         Piece::Call { .. } | Piece::Result { .. } => None,
     };
     message.content.iter().filter_map(part).collect()

@@ -61,11 +61,13 @@ pub(crate) struct Bound {
 
 impl Toolbox {
     /// Of an agent, of the names that this turn adds, and of whoever asks. Names that nobody has are left out.
+    /// `defers` says that results may come later by themselves.
     pub(crate) fn new(
         tools: &SpaceTools<'_>,
         agent: Option<&Agent>,
         named: &[String],
         client: &[ToolDefinition],
+        defers: bool,
     ) -> Self {
         let mut toolbox = Self::default();
         // What whoever asks carries out themselves is theirs, whatever others are called.
@@ -83,17 +85,17 @@ impl Toolbox {
             .collect();
         bound.sort_by(|a, b| (a.0, a.1.spec.name.as_str()).cmp(&(b.0, b.1.spec.name.as_str())));
         for (_, tool, binding) in bound {
-            toolbox.bind(&tool, Some(binding));
+            toolbox.bind(&tool, Some(binding), defers);
         }
         for name in named {
             if let Some(tool) = tools.get(name) {
-                toolbox.bind(&tool, None);
+                toolbox.bind(&tool, None, defers);
             }
         }
         toolbox
     }
 
-    fn bind(&mut self, tool: &ToolVersion, bound: Option<&AgentBinding>) {
+    fn bind(&mut self, tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) {
         let spec = &tool.spec;
         if !spec.is_active {
             return;
@@ -102,7 +104,7 @@ impl Toolbox {
         let Ok(binding) = bound.map(AgentBinding::to_binding).transpose() else { return };
         let overrides = bound.map(|bound| bound.overrides.clone()).unwrap_or_default();
         let is_async = overrides.run_async.unwrap_or(spec.run_async);
-        let definition = definition(spec, binding.as_ref(), is_async);
+        let definition = definition(spec, binding.as_ref(), is_async && defers);
         let binding = binding.map(Arc::new);
         let id = tool.id.to_string();
         self.add(definition, How::Tool(Arc::new(Bound { id, binding, overrides, is_async })));

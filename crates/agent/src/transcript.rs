@@ -87,6 +87,8 @@ pub struct StepCall {
     pub name: String,
     /// As JSON, or as text where it is none.
     pub arguments: Value,
+    /// What it became, where it became one.
+    pub task: Option<Task>,
     pub state: CallState,
 }
 
@@ -317,13 +319,13 @@ fn read_step<'s>(turn: u32, step: u32, given: &impl Fn(&str) -> Option<&'s Value
     let call = |(place, call): (usize, &Call)| {
         let key = key::call(turn, step, place);
         let task = tasks.and_then(|tasks| Task::read(&tasks[place.to_string()]));
-        let state = match (given(&key), task) {
+        let state = match (given(&key), task.clone()) {
             (Some(output), _) => CallState::read(output),
             (None, Some(task)) => CallState::Awaited(task),
             (None, None) => CallState::Running,
         };
         let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
-        Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, state })
+        Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, task, state })
     };
     let calls = answer.calls.iter().enumerate().filter_map(call).collect();
     Some(TurnStep { step, answer, calls })

@@ -12,14 +12,15 @@ use tokio::time::Instant;
 
 use crate::ask::{Telling, ask, cancelled};
 use crate::at::{At, Budget, STOP, begun};
+use crate::carry::task_id;
 use crate::chat::Chat;
 use crate::chat_run::ChatRun;
 use crate::event::{ChatEvent, steps_of};
 use crate::fit::{Squeeze, fit};
 use crate::live::Talk;
-use crate::models::{Asker, Wanted};
-use crate::prompt::{Images, image, request};
-use crate::said::{Letter, Piece};
+use crate::models::Asker;
+use crate::prompt::{Images, image, request, shown_images};
+use crate::said::Letter;
 use crate::toolbox::Toolbox;
 use crate::transcript::{CallState, Finish, Transcript, TurnEnd, TurnStep, key};
 
@@ -73,6 +74,8 @@ impl From<CallError> for Stop {
 pub(crate) struct Standing {
     pub(crate) is_kept: bool,
     pub(crate) is_durable: bool,
+    /// So often a process died with it.
+    pub(crate) deaths: u32,
 }
 
 impl Chat {
@@ -86,9 +89,10 @@ impl Chat {
         standing: Standing,
     ) -> Result<Finish, Halt> {
         let chat = &chat.in_turn(transcript);
-        let Some(open) = transcript.open() else { return Ok(Finish::Stop) };
-        let (turn, locale) = (open.turn, locale_of(chat, transcript));
-        let (deaths, most) = (cx.run().deaths, cx.run().most_deaths);
+        if transcript.open().is_none() {
+            return Ok(Finish::Stop);
+        }
+        let (deaths, most) = (standing.deaths, cx.run().most_deaths);
         let ended = if deaths >= most && most > 0 {
             let message = Message::new(&DIED).with("deaths", deaths);
             Err(Stop::Failed(CallError::new(ErrorKind::Internal, message)))
@@ -97,16 +101,44 @@ impl Chat {
         };
         let (finish, warnings, error) = match ended {
             Ok((finish, warnings)) => (finish, warnings, None),
+            Err(Stop::Halt(Halt::Failed(error))) => (Finish::Error, Vec::new(), Some(error)),
             Err(Stop::Halt(halt)) => return Err(halt),
             Err(Stop::Failed(error)) if error.kind() == ErrorKind::Cancelled => {
                 (Finish::Cancelled, Vec::new(), None)
             }
             Err(Stop::Failed(error)) => (Finish::Error, Vec::new(), Some(error)),
         };
+        self.settle(cx, transcript).await;
+        Ok(self.end(cx, transcript, talk, (finish, warnings, error)))
+    }
+
+    /// Ends the open turn as failed.
+    pub(crate) fn fail(
+        &self,
+        cx: &mut RunContext,
+        transcript: &mut Transcript,
+        talk: &Talk,
+        error: CallError,
+    ) -> Finish {
+        self.end(cx, transcript, talk, (Finish::Error, Vec::new(), Some(error)))
+    }
+
+    fn end(
+        &self,
+        cx: &mut RunContext,
+        transcript: &mut Transcript,
+        talk: &Talk,
+        (finish, warnings, error): (Finish, Vec<String>, Option<CallError>),
+    ) -> Finish {
+        let locale = transcript.open().map(locale_of).unwrap_or_default();
+        let Some(open) = transcript.turns.last_mut() else { return finish };
+        let turn = open.turn;
         if let Some(error) = &error {
-            tracing::warn!(conversation.id = %cx.run().id, turn, kind = %error.kind(), %error, "Chat: the turn failed");
+            tracing::warn!(
+                conversation.id = %cx.run().id, request.id = request_of(open), turn, kind = %error.kind(), %error,
+                "Chat: the turn failed"
+            );
         }
-        let Some(open) = transcript.turns.last_mut() else { return Ok(finish) };
         let text = match finish {
             // What was told before nobody wanted more of it stays.
             Finish::Cancelled => talk.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open)),
@@ -130,7 +162,7 @@ impl Chat {
         cx.put(&key::end(turn), serde_json::to_value(&end).unwrap_or_default());
         talk.end(ChatEvent::ended(open, &end));
         open.end = Some(end);
-        Ok(finish)
+        finish
     }
 
     async fn steps(
@@ -191,24 +223,25 @@ impl Chat {
         let open = transcript.open();
         let request =
             open.and_then(|turn| request_of(turn)).and_then(|request| request.parse::<RequestId>().ok());
-        let locale = locale_of(chat, transcript);
+        let locale = open.map(locale_of).unwrap_or_default();
         let caller = Caller { space: run.space, user: run.user, source: Source::Chat, locale, request };
         let agent = match chat.agent {
             Some(id) => Some(self.agent(run.space, &id.to_string()).await.map_err(or_back)?),
             None => None,
         };
+        let locale = agent.as_ref().and_then(|agent| agent.spec.locale).unwrap_or(caller.locale);
+        let caller = Caller { locale, ..caller };
         let named: Vec<String> =
             open.into_iter().flat_map(|turn| &turn.input).flat_map(tools_named).collect();
-        self.0.tools.make_ready(run.space).await.map_err(Halt::from)?;
-        let toolbox =
-            Toolbox::new(&self.0.tools.in_space(run.space), agent.as_deref(), &named, &chat.client_tools);
-        let wanted = match &agent {
-            Some(agent) if chat.asking.wanted.is_any() => Wanted {
-                provider: agent.spec.config.provider.clone(),
-                model: agent.spec.config.model.clone(),
-            },
-            Some(_) | None => chat.asking.wanted.clone(),
-        };
+        self.0.tools.make_ready(run.space).await.map_err(or_back)?;
+        let toolbox = Toolbox::new(
+            &self.0.tools.in_space(run.space),
+            agent.as_deref(),
+            &named,
+            &chat.client_tools,
+            standing.is_kept,
+        );
+        let wanted = chat.asking.wanted.or(agent.as_deref());
         let asker = Asker { space: run.space, user: run.user };
         let chosen = self.0.models.find(asker, &wanted).await.map_err(or_back)?;
         let turn = open.map_or(1, |turn| turn.turn);
@@ -313,41 +346,59 @@ impl Chat {
     async fn abandon(&self, cx: &mut RunContext, at: &At, transcript: &mut Transcript) {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
         let step = last.step;
-        for call in &last.calls {
-            if let CallState::Awaited(task) = &call.state
-                && let Ok(task) = task.task_id.parse()
-            {
-                self.0.around.cancel(at.caller.space, at.caller.user, task).await;
-            }
-        }
         for (place, call) in last.calls.iter().enumerate() {
-            if matches!(call.state, CallState::Running | CallState::Awaited(_)) {
-                let result = crate::result::failed(&call.call_id, &call.name, cancelled(), at.caller.locale);
-                cx.put(&key::call(at.turn, step, place), result);
+            let key = key::call(at.turn, step, place);
+            match &call.state {
+                CallState::Pending(_) | CallState::Done(_) => continue,
+                CallState::Running if cx.is_lost(&key) => continue,
+                CallState::Running | CallState::Awaited(_) => {}
+            }
+            // What became of the task is told when it has ended; what was to become one never does.
+            self.0.around.cancel(at.caller.space, at.caller.user, task_id(&call.call_id)).await;
+            if call.state == CallState::Running {
+                let (id, name) = (&call.call_id, &call.name);
+                cx.put(&key, crate::result::failed(id, name, cancelled(), at.caller.locale));
             }
         }
         self.look(cx, at, step, transcript);
+        at.tell_results(transcript);
+    }
+
+    /// Of a write that was under way when a process died nobody says that it was not carried out.
+    async fn settle(&self, cx: &mut RunContext, transcript: &mut Transcript) {
+        let Some(turn) = transcript.turns.last_mut() else { return };
+        let (number, locale) = (turn.turn, locale_of(turn));
+        let caller = Caller {
+            space: cx.run().space,
+            user: cx.run().user,
+            source: Source::Chat,
+            locale,
+            request: None,
+        };
+        let Some(last) = turn.steps.last_mut() else { return };
+        for (place, call) in last.calls.iter_mut().enumerate() {
+            let key = key::call(number, last.step, place);
+            if call.state == CallState::Running && cx.is_lost(&key) {
+                let result = self.unknown(&caller, call).await;
+                cx.put(&key, result.clone());
+                call.state = CallState::Done(result);
+            }
+        }
     }
 
     /// The files of the user's that are images of the conversation.
     async fn images(&self, at: &At, transcript: &Transcript) -> Images {
-        let mut images = Images::new();
-        let letters = transcript.turns.iter().flat_map(|turn| &turn.input);
-        let messages = letters.flat_map(|letter| match letter {
-            Letter::Said(said) => said.messages.as_slice(),
-            Letter::Returned(returned) => returned.messages.as_slice(),
-            Letter::GoOn(_) | Letter::Ended(_) => &[],
-        });
-        for piece in messages.flat_map(|message| &message.content) {
-            let Piece::Image { url } = piece else { continue };
-            if images.contains_key(url) || url.starts_with("data:") {
+        let mut images = Images::default();
+        for url in shown_images(transcript) {
+            if images.known.contains_key(&url) || url.starts_with("data:") {
                 continue;
             }
             let (space, user) = (at.caller.space, at.caller.user);
-            match self.0.around.file(space, user, url, LARGEST_IMAGE).await {
-                Ok(file) => drop(images.insert(url.clone(), crate::files::as_image(&file))),
-                // Where it is no file of ours, the provider may fetch it.
-                Err(_) => drop(image(url).map(|image| images.insert(url.clone(), image))),
+            // Where it is no file of ours, the provider may fetch it.
+            let file = self.0.around.file(space, user, &url, LARGEST_IMAGE).await;
+            let found = file.map(|file| crate::files::as_image(&file)).ok().or_else(|| image(&url));
+            if let Some(image) = found {
+                images.known.insert(url, image);
             }
         }
         images
@@ -375,9 +426,9 @@ pub(crate) fn request_of(turn: &crate::transcript::Turn) -> Option<&str> {
     turn.input.iter().rev().find_map(|letter| letter.asked()?.request.as_deref())
 }
 
-fn locale_of(chat: &ChatRun, transcript: &Transcript) -> Locale {
-    let letters = transcript.turns.iter().flat_map(|turn| &turn.input);
-    letters.filter_map(Letter::asked).next_back().map_or(chat.first.asked.locale, |asked| asked.locale)
+fn locale_of(turn: &crate::transcript::Turn) -> Locale {
+    let asked = turn.input.iter().filter_map(Letter::asked).next_back();
+    asked.map_or_else(Locale::default, |asked| asked.locale)
 }
 
 /// What is away now may be there in a moment; all else is the turn's failure.

@@ -82,6 +82,8 @@ pub struct RunContext {
     /// Steps of which certainly nothing became, and that may be done as if they had not begun.
     undone: Vec<String>,
     cancel: CancellationToken,
+    /// The program did what whoever wanted it to end wanted.
+    cancel_heard: bool,
     pub(crate) failpoints: Arc<Failpoints>,
 }
 
@@ -94,7 +96,17 @@ impl RunContext {
     ) -> Self {
         let steps = held.steps.into_iter().map(|step| (step.key.clone(), step)).collect();
         let Held { run, lease, .. } = Held { steps: Vec::new(), ..held };
-        Self { journal, run, lease, steps, unnoted: Vec::new(), undone: Vec::new(), cancel, failpoints }
+        Self {
+            journal,
+            run,
+            lease,
+            steps,
+            unnoted: Vec::new(),
+            undone: Vec::new(),
+            cancel,
+            cancel_heard: false,
+            failpoints,
+        }
     }
 
     /// A run that nobody keeps: what it does is forgotten with it.
@@ -119,6 +131,11 @@ impl RunContext {
         &self.cancel
     }
 
+    /// Says that what somebody wanted to end has ended, and that the run goes on.
+    pub fn hear_cancel(&mut self) {
+        self.cancel_heard = true;
+    }
+
     /// What a step gave, where its journal has that.
     pub fn given(&self, key: &str) -> Option<&Value> {
         self.steps.get(key).filter(|step| step.state == StepState::Done).and_then(|step| step.output.as_ref())
@@ -132,6 +149,12 @@ impl RunContext {
     /// All that were, in no order.
     pub fn all(&self) -> impl Iterator<Item = &Step> {
         self.steps.values()
+    }
+
+    /// Whether a step may have had its effect when a process died, and may not be done again.
+    pub fn is_lost(&self, key: &str) -> bool {
+        let step = self.steps.get(key);
+        step.is_some_and(|step| step.state == StepState::Reserved && !step.effect.is_repeatable())
     }
 
     /// Whether a step may have had an effect that nobody knows of.
@@ -214,14 +237,15 @@ impl RunContext {
         let keys: Vec<(String, Effect)> =
             planned.iter().map(|planned| (planned.key.clone(), planned.effect)).collect();
         for (place, Planned { key, effect, work }) in planned.into_iter().enumerate() {
-            match self.steps.get(&key).map(|step| step.state) {
-                Some(StepState::Done) => {
+            match self.steps.get(&key).map(|step| (step.state, step.effect)) {
+                Some((StepState::Done, _)) => {
                     given[place] = self.given(&key).cloned();
                     continue;
                 }
-                Some(StepState::Unknown) => continue,
-                Some(StepState::Reserved) if !effect.is_repeatable() => continue,
-                Some(StepState::Reserved | StepState::Waiting) | None => {}
+                Some((StepState::Unknown, _)) => continue,
+                // What it was when it began is what counts.
+                Some((StepState::Reserved, begun)) if !begun.is_repeatable() => continue,
+                Some((StepState::Reserved | StepState::Waiting, _)) | None => {}
             }
             if !effect.is_repeatable() {
                 let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
@@ -317,13 +341,12 @@ impl RunContext {
         self.keep(|journal| journal.done(lease, done.clone())).await
     }
 
-    /// `cancel_heard` says that the program did what whoever wanted it to end wanted.
-    pub(crate) async fn suspend(mut self, waits: Vec<Wait>, cancel_heard: bool) -> Result<(), Halt> {
+    pub(crate) async fn suspend(mut self, waits: Vec<Wait>) -> Result<(), Halt> {
         let suspended = Suspended {
             done: std::mem::take(&mut self.unnoted),
             undone: std::mem::take(&mut self.undone),
             waits,
-            cancel_heard,
+            cancel_heard: self.cancel_heard,
         };
         let lease = self.lease;
         self.keep(|journal| journal.suspend(lease, suspended.clone())).await

@@ -354,10 +354,10 @@ impl Inner {
         let is_dead = run.deaths >= run.most_deaths && !is_lasting;
         let is_lost = context.lost_step().is_some() && !is_lasting;
         if is_lost && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
-            return context.give_up(&*program, GaveUp::Unknown).await;
+            return give_up(context, &*program, GaveUp::Unknown).await;
         }
         if is_dead {
-            return context.give_up(&*program, GaveUp::Deaths).await;
+            return give_up(context, &*program, GaveUp::Deaths).await;
         }
         let given_up = async {
             cancel.cancelled().await;
@@ -378,15 +378,15 @@ impl Inner {
                 Ok(())
             }
             Err(Halt::Lost) => Err(Halt::Lost),
-            Err(Halt::Unknown { .. }) => context.give_up(&*program, GaveUp::Unknown).await,
+            Err(Halt::Unknown { .. }) => give_up(context, &*program, GaveUp::Unknown).await,
             Err(Halt::Waiting(_) | Halt::Failed(_) | Halt::GivenBack)
                 if cancel.is_cancelled() && !is_lasting =>
             {
                 let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
-                context.give_up(&*program, why).await
+                give_up(context, &*program, why).await
             }
             Err(Halt::Waiting(waits)) => {
-                context.suspend(waits, cancel.is_cancelled()).await?;
+                context.suspend(waits).await?;
                 self.failpoints.pass("suspended");
                 program.let_go(run.id);
                 Ok(())
@@ -399,11 +399,18 @@ impl Inner {
             Err(Halt::Undone) => {
                 let message = "a step gave nothing, and the program did not say why";
                 let error = CallError::text(ErrorKind::Internal, message);
-                context.give_up(&*program, GaveUp::Failed(error)).await
+                give_up(context, &*program, GaveUp::Failed(error)).await
             }
-            Err(Halt::Failed(error)) => context.give_up(&*program, GaveUp::Failed(error)).await,
+            Err(Halt::Failed(error)) => give_up(context, &*program, GaveUp::Failed(error)).await,
         }
     }
+}
+
+async fn give_up(context: RunContext, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
+    let id = context.run().id;
+    context.give_up(program, why).await?;
+    program.let_go(id);
+    Ok(())
 }
 
 /// A program that panics has failed like any other.

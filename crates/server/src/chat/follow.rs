@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use haft_agent::{Chat, ChatEvent, Talk};
 use haft_core::{CallError, RunId, SpaceId};
+use haft_runs::{INBOX, Run, RunStatus};
 use haft_store::RunJournal;
+use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -78,6 +80,8 @@ pub(crate) struct Follow {
     id: RunId,
     place: Place,
     begins: watch::Receiver<u64>,
+    /// How the run stood when it was read last.
+    stands: Option<(u64, Timestamp)>,
     /// Of the turn that is followed here. Whoever holds one is counted as following.
     talk: Option<(Arc<Talk>, watch::Receiver<usize>)>,
 }
@@ -85,7 +89,16 @@ pub(crate) struct Follow {
 impl Follow {
     pub(crate) fn new(chat: &Chat, journal: &RunJournal, space: SpaceId, id: RunId, place: Place) -> Self {
         let begins = chat.live().begins();
-        Self { chat: chat.clone(), journal: journal.clone(), space, id, place, begins, talk: None }
+        Self {
+            chat: chat.clone(),
+            journal: journal.clone(),
+            space,
+            id,
+            place,
+            begins,
+            stands: None,
+            talk: None,
+        }
     }
 
     /// What happened next, however long that takes; nothing when the conversation is no more.
@@ -103,34 +116,68 @@ impl Follow {
                 }
             }
             let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(None) };
-            let transcript = transcript(&self.journal, &run).await?;
-            let mut told = Vec::new();
-            let here = self.chat.live().talk(self.id).map(|talk| talk.turn);
-            let known = self.place.turn;
-            for turn in transcript.turns.iter().filter(|turn| turn.turn >= known) {
-                // What is carried on here is heard from there.
-                if turn.end.is_none() && here == Some(turn.turn) {
-                    break;
+            let stands = (run.epoch, run.changed_at);
+            let is_known = self.stands.replace(stands) == Some(stands);
+            let is_open = run.status != RunStatus::Waiting || run.waiting_for.as_deref() != Some(INBOX);
+            if !is_known || is_open {
+                let told = self.catch_up(&run).await?;
+                if !told.is_empty() {
+                    return Ok(Some(told));
                 }
-                told.extend(self.read(turn.turn, ChatEvent::of(turn)));
-            }
-            if !told.is_empty() {
-                return Ok(Some(told));
             }
             if run.status.is_final() {
                 return Ok(None);
             }
-            let is_open = transcript.open().is_some();
-            let pause = if is_open { LOOK } else { REST };
-            // Not in time: another process may have done something.
-            let _ = timeout(pause, self.begins.changed()).await;
+            self.rest(if is_open { LOOK } else { REST }).await;
         }
+    }
+
+    /// What the journal tells and the follower does not know.
+    async fn catch_up(&mut self, run: &Run) -> Result<Vec<Told>, CallError> {
+        let transcript = transcript(&self.journal, run).await?;
+        let mut told = Vec::new();
+        let here = self.chat.live().talk(self.id).filter(|talk| !talk.is_over()).map(|talk| talk.turn);
+        let known = self.place.turn;
+        for turn in transcript.turns.iter().filter(|turn| turn.turn >= known) {
+            // What is carried on here is heard from there.
+            if turn.end.is_none() && here == Some(turn.turn) {
+                if turn.turn > self.place.turn {
+                    self.place = Place { turn: turn.turn, stream: 0, count: Some(0) };
+                }
+                break;
+            }
+            told.extend(self.read(turn.turn, ChatEvent::of(turn)));
+        }
+        Ok(told)
+    }
+
+    /// Waits until a turn of this conversation is begun here, or another process may have done something.
+    async fn rest(&mut self, pause: Duration) {
+        let begun = async {
+            while self.begins.changed().await.is_ok() {
+                if self.chat.live().talk(self.id).is_some_and(|talk| !talk.is_over()) {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(pause, begun).await;
+    }
+
+    /// Whether something that was said is in a turn that counts, or may still begin one.
+    pub(crate) async fn may_know(&self, letter: &str) -> Result<bool, CallError> {
+        let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(true) };
+        if run.status != RunStatus::Waiting || run.waiting_for.as_deref() != Some(INBOX) {
+            return Ok(true);
+        }
+        let transcript = transcript(&self.journal, &run).await?;
+        let is_unheard = transcript.unheard.iter().any(|unheard| unheard.id() == Some(letter));
+        Ok(is_unheard || transcript.turn_of(letter).is_some())
     }
 
     /// Whether a turn under way here is the next thing to be heard.
     fn goes_on_with(&self, talk: &Talk) -> bool {
         match self.place.count {
-            None => talk.turn == self.place.turn + 1,
+            None => talk.turn == self.place.turn.saturating_add(1),
             Some(_) => talk.turn == self.place.turn,
         }
     }
@@ -193,7 +240,8 @@ impl Follow {
             let is_here = self.chat.holds(self.id);
             let stands = self.journal.get(self.space, self.id).await;
             let is_elsewhere = !is_here
-                && stands.is_ok_and(|run| run.is_none_or(|run| run.status == haft_runs::RunStatus::Running));
+                && stands
+                    .is_ok_and(|run| run.is_none_or(|run| run.status.is_final() || !talk.is_of(run.epoch)));
             if is_elsewhere {
                 self.chat.live().forget(self.id, talk);
             }

@@ -38,7 +38,8 @@ impl Drop for Leaving {
         let (chat, id, grace) = (self.chat.clone(), self.conversation, self.grace);
         let is_theirs = move |chat: &Chat| chat.live().talk(id).filter(|talk| talk.turn == turn);
         if grace.is_zero() {
-            if is_theirs(&chat).is_some() {
+            // Others may have spoken in the same turn.
+            if is_theirs(&chat).is_some_and(|talk| talk.followers() == 0) {
                 chat.stop_here(id);
             }
             return;

@@ -20,6 +20,9 @@ haft_core::templates! {
     BAD_IMAGE = "chat.badImage",
         "must be a data: URL in base64, an http(s) address, or artifact://ID",
         "必须是 base64 的 data: URL、http(s) 地址或 artifact://ID";
+    TOO_MANY_IMAGES = "chat.tooManyImages",
+        "holds more than {most} images",
+        "包含超过 {most} 张图片";
     UNKNOWN_FIELD = "chat.unknownField",
         "is not a field here",
         "此处没有该字段";
@@ -27,6 +30,9 @@ haft_core::templates! {
         "the last message must be the user's",
         "最后一条消息必须来自用户";
 }
+
+/// So many images a message may hold.
+const MOST_IMAGES: usize = 16;
 
 /// Reads messages, or says all that is wrong with them. One that goes on takes the user's only.
 pub(crate) fn read(given: &Value, is_new: bool) -> Result<Vec<Message>, Vec<Violation>> {
@@ -68,6 +74,11 @@ fn message(item: &Value, is_new: bool) -> Result<Message, Violation> {
     let content = content(fields.get("content").unwrap_or(&Value::Null))?;
     if content.is_empty() {
         return Err(Violation::new("content", Words::new(&EMPTY)));
+    }
+    let images = content.iter().filter(|piece| matches!(piece, Piece::Image { .. })).count();
+    if images > MOST_IMAGES {
+        let message = Words::new(&TOO_MANY_IMAGES).with("most", MOST_IMAGES);
+        return Err(Violation::new("content", message));
     }
     Ok(Message { role, content })
 }

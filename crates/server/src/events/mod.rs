@@ -42,7 +42,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
 /// Everyone who listens to events of this server.
 pub(crate) struct Listeners {
     changes: broadcast::Sender<Arc<Changes>>,
-    seats: Seats,
+    pub(crate) seats: Seats,
     stop: CancellationToken,
 }
 
@@ -77,11 +77,11 @@ impl Listeners {
 
 /// How many streams each user has. Each of them holds on to it, to give its seat back.
 #[derive(Clone, Default)]
-struct Seats(Arc<Mutex<HashMap<UserId, usize>>>);
+pub(crate) struct Seats(Arc<Mutex<HashMap<UserId, usize>>>);
 
 impl Seats {
     /// A seat for one more stream of a user, unless there are too many.
-    fn take(&self, user: UserId) -> Result<Seat, CallError> {
+    pub(crate) fn take(&self, user: UserId) -> Result<Seat, CallError> {
         let mut seats = self.taken();
         let taken = seats.entry(user).or_default();
         if *taken >= MOST {
@@ -98,7 +98,7 @@ impl Seats {
 }
 
 /// The right to one stream. Free again when it is dropped.
-struct Seat {
+pub(crate) struct Seat {
     seats: Seats,
     user: UserId,
 }

@@ -121,7 +121,8 @@ impl RunJournal {
         let sql = "UPDATE runs SET cancel_asked = 1, changed_at = $3,
                        due_at = CASE WHEN status = 'waiting' THEN $3 ELSE due_at END,
                        status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END
-                   WHERE space_id = $1 AND id = $2 AND ended_at IS NULL";
+                   WHERE space_id = $1 AND id = $2 AND ended_at IS NULL
+                       AND NOT (status = 'waiting' AND waiting_for = 'inbox')";
         let is_there = tx.run(sql, args![space, id, now]).await? > 0;
         if let Tx::Postgres(_) = &tx {
             tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;

@@ -34,6 +34,7 @@ impl Write for Send {
 
 const TAKE: &str = concat!(
     "UPDATE runs SET status = 'running', epoch = epoch + 1, worker = $2, due_at = $3, waiting_for = NULL,
+         cancel_asked = 0,
          started_at = COALESCE(started_at, $4), changed_at = $4
      WHERE id = $1 AND status = 'waiting' RETURNING ",
     run_columns!()

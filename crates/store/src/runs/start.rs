@@ -68,7 +68,10 @@ impl Start {
         }
         let is_here = matches!(new.place, Place::Here(_));
         if !is_here && let Err(full) = self.check_room(batch).await? {
-            return Ok(Err(full));
+            // What is there already takes no more room.
+            if batch.tx.row(BY_ID, args![new.id]).await?.is_none() {
+                return Ok(Err(full));
+            }
         }
         let now = batch.now.as_microsecond();
         let after = |pause: Duration| {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_agent::ChatEvent;
-use haft_core::{CallError, Caller, ErrorKind, RunId};
+use haft_core::{CallError, Caller, ErrorKind, Message, RunId};
+use tokio::time::timeout;
 
 use super::{GRACE, accepted, stream};
 use crate::app::AppState;
@@ -16,6 +17,15 @@ use crate::envelope;
 use crate::error::{self, Failure};
 use crate::request::Asked;
 use crate::tasks::Tasks;
+
+haft_core::templates! {
+    REPLACED = "chat.replaced",
+        "what was said here was replaced by something else since",
+        "此处的内容已被替换";
+}
+
+/// What was said and is not answered is looked for this often.
+const LOOK: Duration = Duration::from_secs(3);
 
 /// How whoever asks wants to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +46,8 @@ pub(crate) struct Answering {
     /// What of the conversation was there before.
     pub(crate) place: Place,
     pub(crate) way: Way,
+    /// Whoever asked will come again with the same key.
+    pub(crate) is_keyed: bool,
 }
 
 impl Answering {
@@ -51,7 +63,10 @@ impl Answering {
             Way::Whole => Duration::ZERO,
             Way::Streamed => GRACE,
         };
-        let turn = OwnTurn::new(tasks, caller, self.id, self.letter, self.place, grace);
+        let mut turn = OwnTurn::new(tasks, caller, self.id, self.letter, self.place, grace);
+        if self.is_keyed {
+            turn.leaving.over();
+        }
         if self.way == Way::Streamed {
             return Ok(stream::of_turn(state, turn));
         }
@@ -99,7 +114,12 @@ impl OwnTurn {
     /// What happens next in it; nothing when it is over.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Told>>, CallError> {
         while !self.is_over {
-            let Some(told) = self.follow.next().await? else {
+            let next = timeout(LOOK, self.follow.next()).await;
+            let Ok(next) = next else {
+                self.check_there().await?;
+                continue;
+            };
+            let Some(told) = next? else {
                 if self.turn.is_some() {
                     return Ok(None);
                 }
@@ -111,6 +131,14 @@ impl OwnTurn {
             }
         }
         Ok(None)
+    }
+
+    /// What was said may have been replaced before anybody could answer it.
+    async fn check_there(&self) -> Result<(), CallError> {
+        if self.turn.is_some() || self.follow.may_know(&self.letter).await? {
+            return Ok(());
+        }
+        Err(CallError::new(ErrorKind::Conflict, Message::new(&REPLACED)))
     }
 
     fn is_own(&mut self, told: &Told) -> bool {

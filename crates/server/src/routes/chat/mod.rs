@@ -51,6 +51,9 @@ haft_core::templates! {
     NO_SUCH_TOOL = "chat.noSuchTool",
         "there is no tool {name}",
         "没有工具 {name}";
+    ONLY_NEW = "chat.onlyNew",
+        "is said when a conversation begins",
+        "只能在新建对话时指定";
     NO_SUCH_TURN = "chat.noSuchTurn",
         "the conversation has no turn {turn}",
         "该对话没有第 {turn} 轮";
@@ -76,7 +79,7 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static haft_core::Template> {
-    [TEMPLATES, crate::chat::messages::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, ask::TEMPLATES, crate::chat::messages::TEMPLATES].into_iter().flatten().copied()
 }
 
 /// What a body asks for.
@@ -147,6 +150,7 @@ async fn answer(
         Some(id) => {
             let messages = messages::read(&wish.messages, false).map_err(CallError::invalid)?;
             let run = super::conversations::find(state, &caller, &id.to_string()).await?;
+            check_new(&wish)?;
             check_agent(state, &caller, &wish, run.about.agent.as_deref()).await?;
             if let Some(turn) = wish.replaces {
                 check_turn(tasks, &run, turn).await?;
@@ -171,7 +175,7 @@ async fn answer(
             (tasks.chat.begin(&caller, id, &chat, Keeping::Kept, key).await?, Place::default())
         }
     };
-    let answering = Answering { id, letter, place, way };
+    let answering = Answering { id, letter, place, way, is_keyed };
     answering.respond(state, tasks, &caller, asked).await
 }
 
@@ -202,7 +206,7 @@ pub(crate) fn tasks(state: &AppState) -> Result<&Tasks, CallError> {
 /// The id of what is said: its own, or the same again for the same key.
 pub(crate) fn letter_id(key: Option<&RunKey>) -> String {
     match key {
-        Some(key) => format!("key-{}", key.key),
+        Some(key) => format!("key-{}-{}", key.key, key.digest.get(..12).unwrap_or_default()),
         None => Uuid::now_v7().to_string(),
     }
 }
@@ -232,12 +236,7 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
         None => None,
     };
     let own = Wanted { provider: wish.provider.clone(), model: wish.model.clone() };
-    let wanted = match &agent {
-        Some(agent) if own.is_any() => {
-            Wanted { provider: agent.spec.config.provider.clone(), model: agent.spec.config.model.clone() }
-        }
-        Some(_) | None => own.clone(),
-    };
+    let wanted = own.or(agent.as_ref());
     state.models.find(Asker { space: caller.space, user: caller.user }, &wanted).await?;
     Ok(ChatRun {
         agent: agent.map(|agent| agent.id),
@@ -247,6 +246,15 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
         client_tools: Vec::new(),
         depth: 0,
     })
+}
+
+/// Who is asked is said when a conversation begins.
+fn check_new(wish: &Wish) -> Result<(), CallError> {
+    let said = [("provider", wish.provider.is_some()), ("model", wish.model.is_some())];
+    let violation =
+        |(field, is_said): (&str, bool)| is_said.then(|| Violation::new(field, Message::new(&ONLY_NEW)));
+    let violations: Vec<Violation> = said.into_iter().filter_map(violation).collect();
+    if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
 }
 
 async fn check_agent(

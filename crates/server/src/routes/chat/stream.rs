@@ -1,5 +1,6 @@
 //! Turns as `text/event-stream`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -9,14 +10,21 @@ use futures_util::StreamExt;
 use futures_util::stream::{Stream, try_unfold};
 use haft_core::CallError;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
 use super::ask::OwnTurn;
+use crate::api::Needs;
 use crate::app::AppState;
 use crate::chat::follow::{Follow, Told};
+use crate::events::Seat;
+use crate::visitors::Visitor;
 
 /// After so long without an event something is sent all the same.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// So often it is asked whether a listener may still be here, and so long that may take.
+const LOOK: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Tells proxies not to hold events back.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -34,19 +42,74 @@ pub(super) fn of_turn(state: &AppState, turn: OwnTurn) -> Response {
     response(state, pieces)
 }
 
-/// All that happens in a conversation, for as long as one listens.
-pub(crate) fn of_conversation(state: &AppState, follow: Follow, id: String) -> Response {
-    let pieces = try_unfold((follow, id, true), |(mut follow, id, is_first)| async move {
-        if is_first {
-            return Ok(Some((b"retry: 2000\n\n".to_vec(), (follow, id, false))));
-        }
-        let piece = match timeout(KEEP_ALIVE, follow.next()).await {
-            Err(_) => Some(b":\n\n".to_vec()),
-            Ok(told) => told?.map(|told| written(&id, &told)),
-        };
-        Ok::<_, CallError>(piece.map(|piece| (piece, (follow, id, false))))
+/// All that happens in a conversation, for as long as one listens and may.
+pub(crate) fn of_conversation(
+    state: &AppState,
+    visitor: Arc<Visitor>,
+    follow: Follow,
+    id: String,
+) -> Result<Response, CallError> {
+    let seat = state.listeners.seats.take(visitor.user.id)?;
+    let mut looks = interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let app = state.clone();
+    let listener = Listener { app, visitor, follow, id, looks, quiet: 0, opening: true, _seat: seat };
+    let pieces = try_unfold(listener, |mut listener| async move {
+        let piece = listener.next().await?;
+        Ok::<_, CallError>(piece.map(|piece| (piece, listener)))
     });
-    response(state, pieces)
+    Ok(response(state, pieces))
+}
+
+/// Somebody who listens to a conversation.
+struct Listener {
+    app: AppState,
+    visitor: Arc<Visitor>,
+    follow: Follow,
+    id: String,
+    looks: Interval,
+    /// So many looks nothing was sent.
+    quiet: u64,
+    opening: bool,
+    _seat: Seat,
+}
+
+impl Listener {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, CallError> {
+        if std::mem::take(&mut self.opening) {
+            return Ok(Some(b"retry: 2000\n\n".to_vec()));
+        }
+        loop {
+            tokio::select! {
+                biased;
+                _ = self.looks.tick() => {
+                    if !self.may_stay().await {
+                        return Ok(None);
+                    }
+                    self.quiet += 1;
+                    if self.quiet >= KEEP_ALIVE.as_secs() {
+                        self.quiet = 0;
+                        return Ok(Some(b":\n\n".to_vec()));
+                    }
+                }
+                told = self.follow.next() => {
+                    self.quiet = 0;
+                    return Ok(told?.map(|told| written(&self.id, &told)));
+                }
+            }
+        }
+    }
+
+    /// Whether the listener may still be here. Rights that cannot be known are not given.
+    async fn may_stay(&mut self) -> bool {
+        match timeout(PATIENCE, self.app.visitors.again(&self.visitor)).await {
+            Ok(Ok(Some(visitor))) if visitor.space == self.visitor.space && visitor.may(Needs::Read) => {
+                self.visitor = visitor;
+                true
+            }
+            Ok(Ok(Some(_) | None) | Err(_)) | Err(_) => false,
+        }
+    }
 }
 
 fn written(conversation: &str, told: &[Told]) -> Vec<u8> {

@@ -1,5 +1,7 @@
 //! `GET /api/conversations/{id}/export`: a conversation as a file, for programs or for people.
 
+use std::collections::HashMap;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
@@ -37,7 +39,7 @@ pub(super) async fn export(
     let transcript = transcript(&tasks(&state)?.journal, &run).await?;
     let (text, kind, end) = match format.as_deref().unwrap_or("json") {
         "json" => {
-            let mut data = shown::facts(&run, None);
+            let mut data = super::facts(&state, &run, &mut HashMap::new()).await?;
             data["turns"] = transcript.turns.iter().map(shown::turn).collect();
             let text = serde_json::to_string_pretty(&data).unwrap_or_default();
             (text, "application/json", "json")

@@ -20,7 +20,7 @@ use super::chat::ask::{Answering, Way};
 use super::chat::{asked_at, last_place, letter_id, of_conversation, tasks};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
-use crate::auth::Known;
+use crate::auth::{Known, Who};
 use crate::body::{JsonBody, MaybeJsonBody, read as body_of};
 use crate::chat::follow::{Follow, Place};
 use crate::chat::{messages, shown, transcript};
@@ -226,6 +226,11 @@ async fn remove(
     let tasks = tasks(&state)?;
     let data = facts(&state, &run, &mut HashMap::new()).await?;
     tasks.chat.stop_here(run.id);
+    for (_, task) in transcript(&tasks.journal, &run).await?.pending() {
+        if let Ok(task) = task.task_id.parse() {
+            tasks.chat.cancel_task(caller.space, caller.user, task).await;
+        }
+    }
     if let Some(user) = caller.user {
         tasks.journal.delete_conversation(caller.space, user, run.id).await?;
     }
@@ -240,9 +245,9 @@ async fn cancel(
 ) -> Result<Response, Failure> {
     let run = find(&state, &caller, &name).await?;
     let tasks = tasks(&state)?;
-    if !tasks.chat.stop_here(run.id) {
-        tasks.journal.stop(caller.space, run.id).await?;
-    }
+    // Written down as well: what is about to wait hears of it that way.
+    tasks.chat.stop_here(run.id);
+    tasks.journal.stop(caller.space, run.id).await?;
     Ok(envelope::success(StatusCode::OK, facts(&state, &run, &mut HashMap::new()).await?))
 }
 
@@ -285,7 +290,8 @@ async fn go_on(
             Letter::GoOn(GoOn { id: id.clone(), asked: asked_at(&asked) })
         }
     };
-    let place = if key.is_some() { Place::default() } else { last_place(tasks, &caller, run.id).await? };
+    let is_keyed = key.is_some();
+    let place = if is_keyed { Place::default() } else { last_place(tasks, &caller, run.id).await? };
     if !tasks.chat.say(&caller, run.id, &letter, key).await? {
         return Err(missing(&name).into());
     }
@@ -294,7 +300,7 @@ async fn go_on(
         (true, false) => Way::Streamed,
         (false, false) => Way::Whole,
     };
-    Answering { id: run.id, letter: id, place, way }.respond(&state, tasks, &caller, &asked).await
+    Answering { id: run.id, letter: id, place, way, is_keyed }.respond(&state, tasks, &caller, &asked).await
 }
 
 /// There is something to go on with where a turn ended without its answer.
@@ -316,6 +322,7 @@ struct After {
 async fn events(
     State(state): State<AppState>,
     Known(caller): Known,
+    Who(visitor): Who,
     Named(name): Named,
     headers: HeaderMap,
     Parameters(After { after }): Parameters<After>,
@@ -330,5 +337,5 @@ async fn events(
         None => place_before(&transcript(&tasks.journal, &run).await?),
     };
     let follow = Follow::new(&tasks.chat, &tasks.journal, caller.space, run.id, place);
-    Ok(of_conversation(&state, follow, run.id.to_string()))
+    Ok(of_conversation(&state, visitor, follow, run.id.to_string())?)
 }
