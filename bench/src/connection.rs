@@ -1,6 +1,8 @@
 //! A connection that is kept alive, on which requests are answered one after the other.
 
+use std::iter;
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
@@ -29,11 +31,11 @@ impl Connection {
         Ok(Self { stream, buffer: vec![0; ROOM] })
     }
 
-    /// Sends a request and reads its answer to the end, by its content length.
+    /// Sends a request and reads its answer to the end, by its content length or its last chunk.
     pub(crate) async fn ask(&mut self, request: &[u8]) -> anyhow::Result<Answer<'_>> {
         self.stream.write_all(request).await?;
         let mut filled = 0;
-        let (status, body, end) = loop {
+        let (status, start, pieces) = loop {
             if filled == self.buffer.len() {
                 self.buffer.resize(filled * 2, 0);
             }
@@ -44,21 +46,29 @@ impl Connection {
             filled += read;
             let seen = self.buffer.get(..filled).unwrap_or_default();
             let Some(head_end) = seen.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
-            let head = std::str::from_utf8(seen.get(..head_end).unwrap_or_default())?;
-            let length = head
-                .lines()
-                .find_map(|line| {
-                    line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned)
-                })
-                .and_then(|length| length.parse::<usize>().ok())
-                .with_context(|| format!("an answer with a length, not {head}"))?;
-            let (body, end) = (head_end + 4, head_end + 4 + length);
-            if filled >= end {
-                let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
-                break (status.context("a status")?.parse()?, body, end);
+            let head = std::str::from_utf8(seen.get(..head_end).unwrap_or_default())?.to_ascii_lowercase();
+            let field = |name| head.lines().find_map(|line| line.strip_prefix(name));
+            let start = head_end + 4;
+            let length = field("content-length: ").and_then(|length| length.parse::<usize>().ok());
+            let pieces = match (length, field("transfer-encoding: ")) {
+                (Some(length), _) => {
+                    (filled >= start + length).then(|| iter::once(start..start + length).collect())
+                }
+                (None, Some("chunked")) => chunks(seen, start)?,
+                (None, _) => bail!("an answer of no known length: {head}"),
+            };
+            if let Some(pieces) = pieces {
+                let status = head.strip_prefix("http/1.1 ").and_then(|rest| rest.get(..3));
+                break (status.context("a status")?.parse()?, start, pieces);
             }
         };
-        Ok(Answer { status, body: self.buffer.get(body..end).unwrap_or_default() })
+        let mut end = start;
+        for piece in pieces {
+            let length = piece.len();
+            self.buffer.copy_within(piece, end);
+            end += length;
+        }
+        Ok(Answer { status, body: self.buffer.get(start..end).unwrap_or_default() })
     }
 
     /// The `data` of an answer with this status.
@@ -67,6 +77,27 @@ impl Connection {
         answer.expect(status)?;
         let mut body: Value = serde_json::from_slice(answer.body)?;
         Ok(body["data"].take())
+    }
+}
+
+/// Where the chunks of a body are; nothing before the last one is there.
+fn chunks(seen: &[u8], start: usize) -> anyhow::Result<Option<Vec<Range<usize>>>> {
+    let mut pieces = Vec::new();
+    let mut at = start;
+    loop {
+        let rest = seen.get(at..).unwrap_or_default();
+        let Some(line) = rest.windows(2).position(|window| window == b"\r\n") else { return Ok(None) };
+        let size = std::str::from_utf8(rest.get(..line).unwrap_or_default())?;
+        let size = usize::from_str_radix(size, 16).with_context(|| format!("a chunk of size {size:?}"))?;
+        let first = at + line + 2;
+        at = first + size + 2;
+        if seen.len() < at {
+            return Ok(None);
+        }
+        if size == 0 {
+            return Ok(Some(pieces));
+        }
+        pieces.push(first..first + size);
     }
 }
 

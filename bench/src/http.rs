@@ -36,6 +36,9 @@ pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
         match which {
             ["upstream"] => crate::http_tool::serve_upstream(listener).await?,
             ["hop", base] => crate::bare_hop::serve(listener, base).await?,
+            ["model"] => crate::agent::serve_model(listener).await?,
+            ["weather"] => crate::agent::serve_weather(listener).await?,
+            ["agent", model, weather] => crate::agent::serve_loop(listener, model, weather).await?,
             ["bare"] => {
                 let router = Router::new().route("/execute", post(bare));
                 let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));

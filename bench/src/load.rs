@@ -9,7 +9,7 @@ use anyhow::Context;
 use crate::connection::{Connection, request};
 use crate::table::{median, part};
 
-/// What a request has in its head in the place of a key that is another one each time it is sent.
+/// What a request has in the place of a key that is another one each time it is sent.
 pub(crate) const FRESH_KEY: &str = "key-00000000000000000000";
 
 /// What one round showed.
@@ -46,14 +46,25 @@ pub(crate) struct Target {
     pub(crate) settling: Duration,
     /// No more than this in one round, however fast they are answered.
     pub(crate) most: usize,
+    /// Looks at each answer, beside the key that was sent.
+    pub(crate) check: Check,
 }
+
+/// Whether a body is what was asked for. What it says otherwise ends the benchmark.
+pub(crate) type Check = fn(key: &str, body: &[u8]) -> anyhow::Result<()>;
 
 impl Target {
     /// A server that is asked for the forecast of a city.
     pub(crate) fn new(address: &str, path: &str, processes: Vec<u32>) -> Self {
         let body = r#"{"arguments":{"city":"Tokyo"}}"#;
-        let request = request("POST", address, path, "", body);
-        Self { address: address.to_owned(), processes, request, settling: Duration::ZERO, most: usize::MAX }
+        Self {
+            address: address.to_owned(),
+            processes,
+            request: request("POST", address, path, "", body),
+            settling: Duration::ZERO,
+            most: usize::MAX,
+            check: |_, _| Ok(()),
+        }
     }
 
     pub(crate) async fn round(&self, connections: usize, time: Duration) -> anyhow::Result<Round> {
@@ -61,8 +72,10 @@ impl Target {
         let left = Arc::new(AtomicUsize::new(self.most));
         let cpu_before = self.cpu()?;
         let start = Instant::now();
-        let clients = (0..connections)
-            .map(|_| tokio::spawn(client(self.address.clone(), self.request.clone(), until, left.clone())));
+        let clients = (0..connections).map(|_| {
+            let (address, request) = (self.address.clone(), self.request.clone());
+            tokio::spawn(client(address, request, self.check, until, left.clone()))
+        });
         let mut times = Vec::new();
         for client in clients.collect::<Vec<_>>() {
             times.extend(client.await??);
@@ -87,19 +100,23 @@ impl Target {
 async fn client(
     address: String,
     mut request: Vec<u8>,
+    check: Check,
     until: Instant,
     left: Arc<AtomicUsize>,
 ) -> anyhow::Result<Vec<Duration>> {
     let mut connection = Connection::open(&address).await?;
-    let key = request.windows(FRESH_KEY.len()).position(|part| part == FRESH_KEY.as_bytes());
+    let place = request.windows(FRESH_KEY.len()).position(|part| part == FRESH_KEY.as_bytes());
     let mut times = Vec::new();
     while Instant::now() < until && take(&left) {
-        if let Some(place) = key.and_then(|start| request.get_mut(start..start + FRESH_KEY.len())) {
-            place.copy_from_slice(fresh_key().as_bytes());
+        let key = fresh_key();
+        if let Some(place) = place.and_then(|start| request.get_mut(start..start + FRESH_KEY.len())) {
+            place.copy_from_slice(key.as_bytes());
         }
         let start = Instant::now();
-        connection.ask(&request).await?.expect(200)?;
+        let answer = connection.ask(&request).await?;
         times.push(start.elapsed());
+        answer.expect(200)?;
+        check(&key, answer.body)?;
     }
     Ok(times)
 }

@@ -5,6 +5,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark ends with its process")]
 
+mod agent;
 mod bare_hop;
 mod builtins;
 mod connection;
@@ -57,10 +58,20 @@ fn main() -> anyhow::Result<ExitCode> {
             ["http-tool"] => http_tool::run().await,
             ["hops"] => hops::run().await,
             ["tasks"] => tasks::run().await,
+            ["agent"] => agent::run(agent::ROUND).await,
+            // Shorter rounds, to see that it works.
+            ["agent", seconds] => {
+                let seconds = seconds.parse::<f64>().context("seconds")?;
+                agent::run(Duration::try_from_secs_f64(seconds)?).await
+            }
             ["log"] => log::run(rows).await,
             ["load", seconds] => {
                 let seconds = seconds.parse::<u64>().context("seconds")?;
                 hops::load(Duration::from_secs(seconds)).await
+            }
+            ["load", door, seconds] => {
+                let seconds = seconds.parse::<u64>().context("seconds")?;
+                agent::load(door, Duration::from_secs(seconds)).await
             }
             other => bail!("there is no benchmark {other:?}; bench/README.md has a list"),
         }
@@ -77,5 +88,6 @@ async fn all(rows: u64) -> anyhow::Result<()> {
     http_tool::run().await?;
     hops::run().await?;
     tasks::run().await?;
+    agent::run(agent::ROUND).await?;
     log::run(rows).await
 }

@@ -1,0 +1,210 @@
+//! Turns of an agent: the model is asked, calls a tool, and is asked again. Haft's doors beside a bare loop.
+//!
+//! Each is a process of its own and is asked the same by the same client; the model and the API that the tool
+//! asks are two more, on loopback. The main figure is the CPU of the process between them for one turn.
+
+mod answers;
+mod bare_loop;
+mod upstreams;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use serde_json::{Value, json};
+
+pub(crate) use self::bare_loop::serve as serve_loop;
+pub(crate) use self::upstreams::{serve_model, serve_weather};
+
+use crate::connection::request;
+use crate::haft::{Server, binary};
+use crate::http::{Served, start};
+use crate::load::{Check, FRESH_KEY, Round, Target};
+use crate::machine::machine;
+use crate::scratch::Scratch;
+use crate::table::print;
+
+const ROUNDS: usize = 5;
+pub(crate) const ROUND: Duration = Duration::from_secs(2);
+const SETTLING: Duration = Duration::from_millis(300);
+
+const AGENT: &str = "clerk";
+const MODEL: &str = "test-model";
+const INSTRUCTIONS: &str = "You are a clerk. Look things up, and answer in one sentence.";
+
+/// What the tool takes.
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["city"],
+        "properties": {"city": {"type": "string"}},
+        "additionalProperties": false,
+    })
+}
+
+/// What is behind all of them.
+struct Behind {
+    model: Served,
+    weather: Served,
+}
+
+impl Behind {
+    fn start() -> anyhow::Result<Self> {
+        Ok(Self { model: start(&["model"])?, weather: start(&["weather"])? })
+    }
+}
+
+/// Haft on SQLite as it is by default, with an agent that has one tool.
+struct Door {
+    server: Server,
+    _data: Scratch,
+}
+
+impl Door {
+    fn open(binary: &Path, behind: &Behind) -> anyhow::Result<Self> {
+        let data = Scratch::new("agent")?;
+        let base = format!("http://{}/v1", behind.model.address());
+        let environment = [
+            ("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8"),
+            ("HAFT_FIND_OLLAMA", "false"),
+            ("HAFT_LOG", "warn"),
+            ("OPENAI_API_KEY", "sk-bench"),
+            ("OPENAI_BASE_URL", &base),
+        ];
+        let server = Server::start(binary, data.path(), &environment)?;
+        let tool = json!({
+            "name": "weather", "description": "The weather of a city.", "type": "http", "effect": "read",
+            "config": {"url": format!("http://{}/weather?city={{{{city}}}}", behind.weather.address())},
+            "inputSchema": schema(), "maxConcurrency": 1000,
+            "rateLimit": {"perMinute": 1_000_000, "burst": 1_000_000},
+        });
+        let made = server.post("/api/tools", &tool)?;
+        ensure!(made["code"] == 201, "the tool was not taken: {made}");
+        let agent = json!({
+            "name": AGENT, "systemPrompt": INSTRUCTIONS, "toolIds": [made["data"]["id"]],
+            "config": {"provider": "openai", "model": MODEL},
+        });
+        let made = server.post("/api/agents", &agent)?;
+        ensure!(made["code"] == 201, "the agent was not taken: {made}");
+        Ok(Self { server, _data: data })
+    }
+
+    fn target(&self) -> Target {
+        Target::new(self.server.address(), "/", vec![self.server.process()])
+    }
+}
+
+/// One of those that are compared, with its rounds so far.
+struct Way {
+    name: &'static str,
+    target: Target,
+    rounds: Vec<Round>,
+}
+
+impl Way {
+    /// A question for another city each time, so that nobody can answer it from memory, or in another's place.
+    fn new(name: &'static str, target: Target, path: &str, is_streamed: bool) -> Self {
+        let who = if path == CHAT { "agentId" } else { "model" };
+        let question = format!("What is the weather in {FRESH_KEY}?");
+        let body = json!({
+            who: AGENT, "messages": [{"role": "user", "content": question}], "stream": is_streamed,
+        });
+        let check: Check = match (path == CHAT, is_streamed) {
+            (false, false) => answers::completion,
+            (false, true) => answers::streamed_completion,
+            (true, false) => answers::chat,
+            (true, true) => answers::streamed_chat,
+        };
+        let request = request("POST", &target.address, path, "", &body.to_string());
+        let target = Target { request, check, settling: SETTLING, ..target };
+        Self { name, target, rounds: Vec::new() }
+    }
+}
+
+const COMPLETIONS: &str = "/v1/chat/completions";
+const CHAT: &str = "/api/chat";
+
+pub(crate) async fn run(round: Duration) -> anyhow::Result<()> {
+    let Some(binary) = binary()? else {
+        println!("\nTurns of an agent are not measured: build the binary first (`make build`)");
+        return Ok(());
+    };
+    let behind = Behind::start()?;
+    let bare = start(&["agent", behind.model.address(), behind.weather.address()])?;
+    // What one keeps is no burden to the other.
+    let (door, keeping) = (Door::open(&binary, &behind)?, Door::open(&binary, &behind)?);
+    for connections in [1, 16] {
+        for is_streamed in [false, true] {
+            let way = |name, target, path| Way::new(name, target, path, is_streamed);
+            let mut ways = [
+                way("bare loop: axum and Haft's own client", bare.target("/"), COMPLETIONS),
+                way("haft: POST /v1/chat/completions, not kept", door.target(), COMPLETIONS),
+                way("haft: POST /api/chat, kept", keeping.target(), CHAT),
+            ];
+            for way in &ways {
+                way.target.round(connections, round / 2).await.context(way.name)?;
+            }
+            for turn in 0..ROUNDS {
+                // Each is the first once in a while.
+                let first = turn % ways.len();
+                let (later, now) = ways.split_at_mut(first);
+                for way in now.iter_mut().chain(later) {
+                    way.rounds.push(way.target.round(connections, round).await.context(way.name)?);
+                }
+            }
+            show(connections, is_streamed, &ways);
+        }
+    }
+    println!("  {}; again with `target/release/haft-bench agent`", machine());
+    Ok(())
+}
+
+/// The middle of the rounds, beside that of the bare loop.
+fn show(connections: usize, is_streamed: bool, ways: &[Way]) {
+    let heading = ["", "CPU per turn", "to bare", "turns/s", "to bare", "median", "slowest 1 %"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    let mut base: Option<Round> = None;
+    for way in ways {
+        let middle = Round::middle(&way.rounds);
+        let beside =
+            |figure: fn(&Round) -> f64| base.as_ref().map_or(1.0, |base| figure(&middle) / figure(base));
+        rows.push(vec![
+            way.name.to_owned(),
+            format!("{:.1} µs", middle.cpu),
+            format!("{:.2}", beside(|round| round.cpu)),
+            format!("{:.0}", middle.per_second),
+            format!("{:.2}", beside(|round| round.per_second)),
+            format!("{:.2} ms", middle.median / 1e3),
+            format!("{:.2} ms", middle.slowest / 1e3),
+        ]);
+        base.get_or_insert(middle);
+    }
+    let form = if is_streamed { "streamed" } else { "whole" };
+    print(
+        &format!(
+            "One turn of an agent, {form}, {connections} at a time (client, model and tool on the same cores)"
+        ),
+        &rows,
+    );
+}
+
+/// Load on one of them alone, for whoever looks into that process: says which it is, and goes on for so long.
+pub(crate) async fn load(which: &str, time: Duration) -> anyhow::Result<()> {
+    let binary = binary()?.context("the binary is not built; `make build` does that")?;
+    let behind = Behind::start()?;
+    let bare = start(&["agent", behind.model.address(), behind.weather.address()])?;
+    let door = Door::open(&binary, &behind)?;
+    let way = match which {
+        "bare-loop" => Way::new("bare loop", bare.target("/"), COMPLETIONS, false),
+        "completions" => Way::new("completions", door.target(), COMPLETIONS, false),
+        "chat" => Way::new("chat", door.target(), CHAT, false),
+        other => bail!("there is no load on {other:?}, only on bare-loop, completions or chat"),
+    };
+    way.target.round(16, ROUND / 2).await?;
+    for process in &way.target.processes {
+        println!("{process}");
+    }
+    let round = way.target.round(16, time).await?;
+    println!("{:.0} turns/s, {:.1} µs of CPU for each", round.per_second, round.cpu);
+    Ok(())
+}
