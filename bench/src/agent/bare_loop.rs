@@ -1,7 +1,7 @@
 //! The loop that one would write by hand: axum, one route, the model asked until it calls nothing more.
 //!
-//! It asks with Haft's own client (`haft-llm` on `haft-egress`) under the operator's policy. Nothing is
-//! checked, limited, remembered or logged, and calls are made one after the other.
+//! It asks with Haft's own client (`haft-llm` on `haft-egress`) under the operator's policy; a second route
+//! does the same with hyper's. Nothing is checked, limited, remembered or logged.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -28,9 +28,10 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 use url::Url;
 
-use super::{INSTRUCTIONS, MODEL, schema};
+use super::by_hand::ByHand;
+use super::{BY_HAND, COMPLETIONS, INSTRUCTIONS, MODEL, schema};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_BYTES: usize = 1 << 20;
 
 struct Loop {
@@ -51,6 +52,8 @@ struct Message {
 }
 
 pub(crate) async fn serve(listener: TcpListener, model: &str, weather: &str) -> anyhow::Result<()> {
+    let by_hand = Router::new().route(BY_HAND, post(completions_by_hand));
+    let by_hand = by_hand.with_state(Arc::new(ByHand::new(model, weather)));
     let model = Wire {
         name: "openai".to_owned(),
         dialect: Dialect::OpenAi,
@@ -61,8 +64,9 @@ pub(crate) async fn serve(listener: TcpListener, model: &str, weather: &str) -> 
     };
     let weather = Destination::of(&Url::parse(&format!("http://{weather}"))?)?;
     let router = Router::new()
-        .route("/v1/chat/completions", post(completions))
-        .with_state(Arc::new(Loop { model, weather }));
+        .route(COMPLETIONS, post(completions))
+        .with_state(Arc::new(Loop { model, weather }))
+        .merge(by_hand);
     axum::serve(listener.tap_io(|stream| drop(stream.set_nodelay(true))), router).await?;
     Ok(())
 }
@@ -72,7 +76,16 @@ async fn completions(State(agent): State<Arc<Loop>>, Json(asked): Json<Asked>) -
     if asked.stream {
         return streamed(agent, turns);
     }
-    match agent.turn(turns, |_| {}).await {
+    whole(agent.turn(turns, |_| {}).await)
+}
+
+async fn completions_by_hand(State(agent): State<Arc<ByHand>>, Json(asked): Json<Asked>) -> Response {
+    let question = asked.messages.into_iter().next().map(|message| message.content);
+    whole(agent.turn(&question.unwrap_or_default()).await)
+}
+
+fn whole(answer: anyhow::Result<String>) -> Response {
+    match answer {
         Ok(text) => {
             let message = json!({"role": "assistant", "content": text});
             let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});

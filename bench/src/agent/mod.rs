@@ -5,6 +5,7 @@
 
 mod answers;
 mod bare_loop;
+mod by_hand;
 mod upstreams;
 
 use std::path::Path;
@@ -27,6 +28,11 @@ use crate::table::print;
 const ROUNDS: usize = 5;
 pub(crate) const ROUND: Duration = Duration::from_secs(2);
 const SETTLING: Duration = Duration::from_millis(300);
+
+const COMPLETIONS: &str = "/v1/chat/completions";
+const CHAT: &str = "/api/chat";
+/// Of the bare loop, with hyper's client.
+const BY_HAND: &str = "/by-hand/chat/completions";
 
 const AGENT: &str = "clerk";
 const MODEL: &str = "test-model";
@@ -121,9 +127,6 @@ impl Way {
     }
 }
 
-const COMPLETIONS: &str = "/v1/chat/completions";
-const CHAT: &str = "/api/chat";
-
 pub(crate) async fn run(round: Duration) -> anyhow::Result<()> {
     let Some(binary) = binary()? else {
         println!("\nTurns of an agent are not measured: build the binary first (`make build`)");
@@ -136,11 +139,14 @@ pub(crate) async fn run(round: Duration) -> anyhow::Result<()> {
     for connections in [1, 16] {
         for is_streamed in [false, true] {
             let way = |name, target, path| Way::new(name, target, path, is_streamed);
-            let mut ways = [
+            let mut ways = vec![
                 way("bare loop: axum and Haft's own client", bare.target("/"), COMPLETIONS),
                 way("haft: POST /v1/chat/completions, not kept", door.target(), COMPLETIONS),
                 way("haft: POST /api/chat, kept", keeping.target(), CHAT),
             ];
+            if !is_streamed {
+                ways.push(way("for scale, bare loop: axum and hyper's client", bare.target("/"), BY_HAND));
+            }
             for way in &ways {
                 way.target.round(connections, round / 2).await.context(way.name)?;
             }
@@ -196,9 +202,10 @@ pub(crate) async fn load(which: &str, time: Duration) -> anyhow::Result<()> {
     let door = Door::open(&binary, &behind)?;
     let way = match which {
         "bare-loop" => Way::new("bare loop", bare.target("/"), COMPLETIONS, false),
+        "by-hand" => Way::new("by hand", bare.target("/"), BY_HAND, false),
         "completions" => Way::new("completions", door.target(), COMPLETIONS, false),
         "chat" => Way::new("chat", door.target(), CHAT, false),
-        other => bail!("there is no load on {other:?}, only on bare-loop, completions or chat"),
+        other => bail!("there is no load on {other:?}, only on bare-loop, by-hand, completions or chat"),
     };
     way.target.round(16, ROUND / 2).await?;
     for process in &way.target.processes {
