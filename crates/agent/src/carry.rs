@@ -267,6 +267,7 @@ impl Chat {
             let mut result = match self.0.tools.call(&at.caller, request).await {
                 Ok(result) => {
                     at.log_done(&result);
+                    self.0.listeners.tell(&result);
                     shown(&result, locale)
                 }
                 Err(error) => failed(&call_id, &name, error, locale),

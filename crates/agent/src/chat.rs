@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId, UserId};
 use haft_engine::ToolService;
+use haft_engine::context::{Listeners, ToolCallListener};
 use haft_runs::{About, NewRun, Place, RunKey, Runs};
 use serde_json::Value;
 
@@ -30,6 +31,7 @@ pub(crate) struct Inner {
     pub(crate) around: Arc<dyn Surroundings>,
     pub(crate) live: Live,
     pub(crate) most_deaths: u32,
+    pub(crate) listeners: Listeners,
     /// Known once there are runs, which know this program.
     pub(crate) runs: OnceLock<Runs>,
 }
@@ -50,14 +52,19 @@ impl Chat {
         around: Arc<dyn Surroundings>,
         most_deaths: u32,
     ) -> Self {
-        let (live, runs) = (Live::default(), OnceLock::new());
-        Self(Arc::new(Inner { tools, models, around, live, most_deaths, runs }))
+        let (live, listeners, runs) = (Live::default(), Listeners::default(), OnceLock::new());
+        Self(Arc::new(Inner { tools, models, around, live, most_deaths, listeners, runs }))
     }
 
     /// Tells it where its runs are carried on.
     pub fn runs_at(&self, runs: Runs) {
         // There is one worker in a process.
         let _ = self.0.runs.set(runs);
+    }
+
+    /// Adds somebody who hears of every result, also of those that come later.
+    pub fn on_tool_call(&self, listener: impl ToolCallListener + 'static) {
+        self.0.listeners.add(listener);
     }
 
     pub fn live(&self) -> &Live {

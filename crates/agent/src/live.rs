@@ -17,13 +17,18 @@ use crate::event::ChatEvent;
 use crate::transcript::Finish;
 
 /// Whoever was cut off finds a turn that has ended here for so long.
-const REMEMBERED: Duration = Duration::from_secs(60);
+const REMEMBERED: Duration = Duration::from_secs(20);
+
+/// So often it is looked for such.
+const CLEARING: Duration = Duration::from_secs(2);
 
 /// All turns under way in this process.
 pub struct Live {
     talks: Mutex<HashMap<RunId, Arc<Talk>>>,
     /// How many turns were begun, ever.
     begun: watch::Sender<u64>,
+    /// When old ones were let go of last.
+    cleared: Mutex<Option<Instant>>,
 }
 
 /// One turn while it happens.
@@ -51,7 +56,7 @@ struct State {
 
 impl Default for Live {
     fn default() -> Self {
-        Self { talks: Mutex::default(), begun: watch::Sender::new(0) }
+        Self { talks: Mutex::default(), begun: watch::Sender::new(0), cleared: Mutex::default() }
     }
 }
 
@@ -87,7 +92,7 @@ impl Live {
             talk.epoch.store(epoch, Ordering::Relaxed);
             return talk.clone();
         }
-        talks.retain(|_, talk| !talk.is_forgotten());
+        self.clear(&mut talks);
         let talk = Arc::new(Talk::new(turn));
         talk.epoch.store(epoch, Ordering::Relaxed);
         before().into_iter().for_each(|event| talk.tell(event));
@@ -95,6 +100,16 @@ impl Live {
         drop(talks);
         self.begun.send_modify(|begun| *begun += 1);
         talk
+    }
+
+    /// Lets go of what has ended a while ago, now and then.
+    fn clear(&self, talks: &mut HashMap<RunId, Arc<Talk>>) {
+        let mut cleared = self.cleared.lock().unwrap_or_else(PoisonError::into_inner);
+        if cleared.is_some_and(|at| at.elapsed() < CLEARING) {
+            return;
+        }
+        *cleared = Some(Instant::now());
+        talks.retain(|_, talk| !talk.is_forgotten());
     }
 
     /// Ends a turn whose conversation cannot go on.

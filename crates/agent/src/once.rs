@@ -17,7 +17,7 @@ use crate::event::ChatEvent;
 use crate::live::Talk;
 use crate::said::Letter;
 use crate::transcript::{CallState, Setup, Transcript, Turn, key};
-use crate::turn::Standing;
+use crate::turn::{Standing, request_of};
 
 /// A call that became a task is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -37,6 +37,10 @@ impl Chat {
         let setup = Setup { from: 0, to: 0, replaces: None, at: Timestamp::now() };
         let input = vec![Letter::Said(chat.first.clone())];
         let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
+        tracing::info!(
+            conversation.id = %id, request.id = request_of(&turn), turn = 1,
+            agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
+        );
         talk.tell(ChatEvent::start(&turn));
         let mut transcript = Transcript { turns: vec![turn], last: 1, ..Transcript::default() };
         let standing = Standing { is_kept: false, is_durable: false, deaths: 0 };

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::chat::{Chat, NAME};
 use crate::chat_run::ChatRun;
 use crate::event::ChatEvent;
+use crate::result::heard;
 use crate::said::{Letter, Said, TaskEnded};
 use crate::transcript::{Finish, Setup, Transcript, Turn, key};
 use crate::turn::{Standing, request_of};
@@ -87,6 +88,11 @@ impl ChatProgram {
             transcript.unheard.extend(came.iter().filter_map(|letter| Letter::deserialize(letter).ok()));
         }
         let mut input: Vec<Letter> = std::mem::take(&mut transcript.unheard);
+        let ended = input.iter().filter_map(|letter| match letter {
+            Letter::Ended(ended) => heard(&ended.output),
+            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
+        });
+        ended.for_each(|result| self.0.0.listeners.tell(&result));
         if is_first {
             input.insert(0, Letter::Said(chat.first.clone()));
         }

@@ -1,8 +1,9 @@
 //! Results of calls as the journal keeps them and the model reads them: whole, or cut to what it can use.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallError, CallId, Locale, ToolExecutionResult};
+use haft_core::{CallError, CallId, ErrorKind, Locale, ToolExecutionResult};
 use serde_json::{Map, Value, json};
 
 /// A result that is larger is cut.
@@ -31,6 +32,25 @@ pub(crate) fn failed(call_id: &CallId, name: &str, error: CallError, locale: Loc
         cached: false,
     };
     shown(&result, locale)
+}
+
+/// A result that was kept, as those hear of it who listen. Its words are those it had then.
+pub(crate) fn heard(kept: &Value) -> Option<ToolExecutionResult> {
+    let outcome = match (kept["success"].as_bool()?, &kept["error"]) {
+        (true, _) => Ok(Arc::new(kept["data"].clone())),
+        (false, error) => {
+            let kind = serde_json::from_value(error["kind"].clone()).unwrap_or(ErrorKind::Internal);
+            Err(CallError::text(kind, error["message"].as_str().unwrap_or_default()))
+        }
+    };
+    Some(ToolExecutionResult {
+        call_id: kept["callId"].as_str()?.parse().ok()?,
+        tool_name: kept["toolName"].as_str()?.into(),
+        outcome,
+        execution_time: Duration::from_millis(kept["executionTime"].as_u64().unwrap_or_default()),
+        attempts: kept["attempts"].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
+        cached: kept["cached"].as_bool().unwrap_or_default(),
+    })
 }
 
 /// What the loop itself answers.
@@ -103,6 +123,17 @@ fn shape(value: &Value, depth: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_that_was_kept_is_heard_as_it_was() {
+        let error = CallError::text(haft_core::ErrorKind::Server, "down");
+        let kept = failed(&"c1".parse().expect("an id"), "weather", error, Locale::En);
+        let heard = heard(&kept).expect("a result");
+        assert_eq!((heard.call_id.as_str(), &*heard.tool_name), ("c1", "weather"));
+        assert_eq!(heard.error().map(CallError::kind), Some(ErrorKind::Server));
+        let kept = answered(&"c2".parse().expect("an id"), "weather", json!({"t": 1}));
+        assert_eq!(super::heard(&kept).and_then(|heard| heard.data().cloned()), Some(json!({"t": 1})));
+    }
 
     #[test]
     fn a_large_result_is_cut_to_its_head_its_shape_and_its_handle() {

@@ -194,6 +194,14 @@ impl Letter {
         }
     }
 
+    /// Tools that it names beside those of the agent.
+    pub fn tools(&self) -> &[String] {
+        match self {
+            Self::Said(said) => &said.tools,
+            Self::GoOn(_) | Self::Returned(_) | Self::Ended(_) => &[],
+        }
+    }
+
     /// How whoever sent it asked.
     pub(crate) fn asked(&self) -> Option<&Asked> {
         match self {

@@ -231,8 +231,11 @@ impl Chat {
         };
         let locale = agent.as_ref().and_then(|agent| agent.spec.locale).unwrap_or(caller.locale);
         let caller = Caller { locale, ..caller };
-        let named: Vec<String> =
-            open.into_iter().flat_map(|turn| &turn.input).flat_map(tools_named).collect();
+        let named: Vec<String> = open
+            .into_iter()
+            .flat_map(|turn| &turn.input)
+            .flat_map(|letter| letter.tools().to_vec())
+            .collect();
         self.0.tools.make_ready(run.space).await.map_err(or_back)?;
         let toolbox = Toolbox::new(
             &self.0.tools.in_space(run.space),
@@ -413,13 +416,6 @@ fn last_words(turn: &crate::transcript::Turn) -> String {
         CallState::Done(_) | CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
     });
     stopped.map_or_else(|| last.answer.text.clone(), str::to_owned)
-}
-
-fn tools_named(letter: &Letter) -> Vec<String> {
-    match letter {
-        Letter::Said(said) => said.tools.clone(),
-        Letter::GoOn(_) | Letter::Returned(_) | Letter::Ended(_) => Vec::new(),
-    }
 }
 
 pub(crate) fn request_of(turn: &crate::transcript::Turn) -> Option<&str> {

@@ -83,11 +83,38 @@ impl<F: Fn(&ToolExecutionResult) -> anyhow::Result<()> + Send + Sync> ToolCallLi
     }
 }
 
+/// Those who hear of results. One that fails or panics is logged and stops nobody.
+#[derive(Default)]
+pub struct Listeners(Mutex<Vec<Arc<dyn ToolCallListener>>>);
+
+impl Listeners {
+    pub fn add(&self, listener: impl ToolCallListener + 'static) {
+        lock(&self.0).push(Arc::new(listener));
+    }
+
+    pub fn tell(&self, result: &ToolExecutionResult) {
+        // Listeners may add others themselves, so no lock is held while they run.
+        let listeners = lock(&self.0).clone();
+        for listener in listeners {
+            let (call, tool) = (&result.call_id, &result.tool_name);
+            match catch_unwind(AssertUnwindSafe(|| listener.on_tool_call(result))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::warn!(call.id = %call, tool.name = %tool, %error, "A tool-call listener failed");
+                }
+                Err(_) => {
+                    tracing::error!(call.id = %call, tool.name = %tool, "A tool-call listener panicked");
+                }
+            }
+        }
+    }
+}
+
 /// What one conversation knows of its tools. Shared by reference; every method may be called from anywhere.
 #[derive(Default)]
 pub struct ToolCallContext {
     known: Mutex<Known>,
-    listeners: Mutex<Vec<Arc<dyn ToolCallListener>>>,
+    listeners: Listeners,
 }
 
 #[derive(Default)]
@@ -117,30 +144,12 @@ impl ToolCallContext {
         }
         drop(known);
         if let ToolCallResult::Done(result) = &result {
-            self.tell(result);
+            self.listeners.tell(result);
         }
     }
 
     pub fn add_listener(&self, listener: impl ToolCallListener + 'static) {
-        lock(&self.listeners).push(Arc::new(listener));
-    }
-
-    fn tell(&self, result: &ToolExecutionResult) {
-        // Listeners may use the context themselves, so no lock is held while they run.
-        let listeners = lock(&self.listeners).clone();
-        for listener in listeners {
-            match catch_unwind(AssertUnwindSafe(|| listener.on_tool_call(result))) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    let (call, tool) = (&result.call_id, &result.tool_name);
-                    tracing::warn!(call.id = %call, tool.name = %tool, %error, "A tool-call listener failed")
-                }
-                Err(_) => {
-                    let (call, tool) = (&result.call_id, &result.tool_name);
-                    tracing::error!(call.id = %call, tool.name = %tool, "A tool-call listener panicked")
-                }
-            }
-        }
+        self.listeners.add(listener);
     }
 
     /// The context as it is shown, in words of one language: `{toolDefinitions, toolCalls, toolResults}`.

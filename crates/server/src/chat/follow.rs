@@ -21,6 +21,9 @@ use super::transcript;
 /// A turn that another process carries on is looked at this often.
 const LOOK: Duration = Duration::from_millis(400);
 
+/// So long a turn takes to begin.
+const SOON: Duration = Duration::from_millis(50);
+
 /// And so often it is asked whether another process has begun one.
 const REST: Duration = Duration::from_secs(2);
 
@@ -112,6 +115,13 @@ impl Follow {
                 }
                 if !talk.is_over() {
                     self.wait_for(&talk).await;
+                    continue;
+                }
+            }
+            if self.chat.holds(self.id) && self.stands.is_none() {
+                // What this process has just taken on begins in a moment.
+                self.rest(SOON).await;
+                if self.chat.live().talk(self.id).is_some_and(|talk| self.goes_on_with(&talk)) {
                     continue;
                 }
             }

@@ -94,6 +94,49 @@ async fn killed_in_the_middle_of_a_write_it_is_not_made_again_and_the_model_is_t
         .await;
 }
 
+#[tokio::test]
+async fn a_write_that_was_under_way_is_not_made_again_whatever_its_tool_became() {
+    for changed in [json!({"effect": "read"}), json!({"policy": "ask"}), json!({"async": true})] {
+        let permits = Arc::new(Semaphore::new(0));
+        let desk = desk_with_slow_tool(permits.clone()).await;
+        desk.tool("order", json!({"method": "POST", "effect": "write"})).await;
+        let agent = desk.agent(Dialect::Openai, &["order"], json!({})).await;
+        let id = detached(&desk, &agent).await;
+        eventually("the tool is called", async || !desk.weather.seen().is_empty()).await;
+        let patched = desk.api.send_json(axum::http::Method::PATCH, "/api/tools/order", &changed).await;
+        assert_eq!(patched.status, 200, "{}", patched.body);
+        desk.server.kill().await;
+        permits.add_permits(1000);
+        let (_server, api) = desk.settings.start().await;
+        eventually("the turn ends", async || turn(&api, &id).await["finishReason"] == "stop").await;
+        let turn = turn(&api, &id).await;
+        assert!(turn["message"]["content"].as_str().is_some_and(|words| words.contains("Unknown")), "{turn}");
+        assert_eq!(desk.weather.seen().len(), 1, "{changed}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_was_under_way_is_not_called_undone_when_nobody_wants_the_turn_any_more() {
+    let permits = Arc::new(Semaphore::new(0));
+    let desk = desk_with_slow_tool(permits.clone()).await;
+    desk.tool("order", json!({"method": "POST", "effect": "write"})).await;
+    let agent = desk.agent(Dialect::Openai, &["order"], json!({})).await;
+    let id = detached(&desk, &agent).await;
+    eventually("the tool is called", async || !desk.weather.seen().is_empty()).await;
+    desk.server.kill().await;
+    // The agent is switched off in between, so that the turn cannot go on.
+    let (server, api) = desk.settings.clone().with("HAFT_TASK_PLACES", "1").start().await;
+    let off = api
+        .send_json(axum::http::Method::PATCH, &format!("/api/agents/{agent}"), &json!({"isActive": false}))
+        .await;
+    assert_eq!(off.status, 200, "{}", off.body);
+    eventually("the turn ends", async || turn(&api, &id).await["finishReason"].is_string()).await;
+    let call = turn(&api, &id).await["steps"][0]["calls"][0].clone();
+    assert_eq!(call["result"]["error"]["kind"], "Unknown", "{call}");
+    assert_eq!(desk.weather.seen().len(), 1);
+    drop(server);
+}
+
 async fn desk_with_slow_tool(permits: Arc<Semaphore>) -> Desk {
     let upstream = Upstream::start_async(move |seen| {
         let permits = permits.clone();

@@ -210,3 +210,27 @@ async fn an_api_that_answers_later_is_waited_for() {
     assert!(said(&reply).contains('9'), "{}", reply.body);
     desk.check();
 }
+
+#[tokio::test]
+async fn a_full_queue_is_told_to_the_model_and_the_conversation_stays() {
+    let place = haft_testkit::Place::new();
+    let model = ModelServer::start(async |asked: AskedModel| match asked.results().first() {
+        None => ModelReply::calls([("report", json!({"city": "Rome"}))]),
+        Some(result) => ModelReply::says(result.content.clone()),
+    })
+    .await;
+    let settings = super::asking(crate::survival::Settings::of(&place), &model).with("HAFT_TASK_QUEUE", "1");
+    let (server, api) = settings.start().await;
+    let weather = Upstream::start(weather).await;
+    let desk = Desk { server, api, model, weather, settings, _place: place };
+    desk.tool("report", json!({"async": true})).await;
+    // The one place there is.
+    let later = json!({"arguments": {"city": "Oslo"}, "options": {"mode": "async", "delay": 3600}});
+    crate::tasks::taken(&crate::tasks::execute(&desk.api, "report", later).await);
+    let agent = desk.agent(Dialect::Openai, &["report"], json!({})).await;
+    let reply = desk.ask(&agent, "A report.").await;
+    assert!(said(&reply).contains("RateLimit"), "{}", reply.body);
+    let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
+    assert_eq!(turns(&desk, &id).await.len(), 1);
+    desk.check();
+}

@@ -26,11 +26,24 @@ pub(super) async fn read(
         Some(id) => state.store.get_agent(caller.space, id).await?,
         None => None,
     };
-    let bindings = agent.map(|agent| agent.spec.bindings).unwrap_or_default();
-    let bound = bindings.iter().filter(|binding| binding.is_enabled);
-    let bound = bound.filter_map(|binding| tools.get(&binding.tool_id.to_string()));
-    let active = bound.filter(|tool| tool.spec.is_active);
-    let definitions: Vec<ToolDefinition> = active.map(|tool| ToolDefinition::from(&tool.spec)).collect();
+    let mut bindings = agent.map(|agent| agent.spec.bindings).unwrap_or_default();
+    bindings.retain(|binding| binding.is_enabled);
+    bindings.sort_by_key(|binding| binding.sort_order);
+    let bound = bindings.iter().filter_map(|binding| {
+        let tool = tools.get(&binding.tool_id.to_string()).filter(|tool| tool.spec.is_active)?;
+        let mut definition = ToolDefinition::from(&tool.spec);
+        // What the model can neither see nor change is not shown to it.
+        binding.to_binding().ok()?.tool_config.hide_fixed(&mut definition.parameters);
+        definition.run_async = binding.overrides.run_async.unwrap_or(definition.run_async);
+        Some(definition)
+    });
+    let mut definitions: Vec<ToolDefinition> = bound.collect();
+    let named = transcript.turns.iter().flat_map(|turn| &turn.input).flat_map(|letter| letter.tools());
+    for tool in named.filter_map(|name| tools.get(name)) {
+        if !definitions.iter().any(|known| known.name == tool.spec.name) {
+            definitions.push(ToolDefinition::from(&tool.spec));
+        }
+    }
     let (calls, results) = of(&transcript);
     let data = json!({"toolDefinitions": definitions, "toolCalls": calls, "toolResults": results});
     Ok(envelope::success(StatusCode::OK, data))

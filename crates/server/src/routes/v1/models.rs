@@ -42,6 +42,8 @@ pub(super) struct Who {
     pub(super) agent: Option<AgentId>,
     /// Where it is no agent.
     pub(super) wanted: Wanted,
+    /// The model that will be asked, whoever it is.
+    pub(super) asks: Wanted,
 }
 
 /// Who is meant by a name: an agent, a provider's model, or a model that some provider has.
@@ -50,11 +52,12 @@ pub(super) async fn find(state: &AppState, caller: &Caller, name: &str) -> Resul
         if !agent.spec.is_active {
             return Err(missing("model", "model_not_found", &MODEL_OFF, name));
         }
-        return Ok(Who { agent: Some(agent.id), wanted: Wanted::default() });
+        let asks = Wanted::default().or(Some(&agent));
+        return Ok(Who { agent: Some(agent.id), wanted: Wanted::default(), asks });
     }
-    let by = |provider: String, model: &str| Who {
-        agent: None,
-        wanted: Wanted { provider: Some(provider), model: Some(model.to_owned()) },
+    let by = |provider: String, model: &str| {
+        let wanted = Wanted { provider: Some(provider), model: Some(model.to_owned()) };
+        Who { agent: None, asks: wanted.clone(), wanted }
     };
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty())
         && let Some(found) = state.models.named(caller.space, provider).await?

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_agent::{
     Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Message, Models as _, Piece, Role, Said, Talk,
-    Terms, Wanted,
+    Terms,
 };
 use haft_core::{CallError, Caller, Message as Words, RunId};
 use haft_llm::ToolDefinition;
@@ -197,16 +197,7 @@ impl Question {
     /// That somebody can be asked is known before anything is kept.
     async fn check_model(&self, state: &AppState, caller: &Caller) -> Result<(), CallError> {
         let asker = Asker { space: caller.space, user: caller.user };
-        let wanted = match self.who.agent {
-            Some(id) => match state.store.get_agent(caller.space, &id.to_string()).await? {
-                Some(agent) => {
-                    Wanted { provider: agent.spec.config.provider, model: agent.spec.config.model }
-                }
-                None => Wanted::default(),
-            },
-            None => self.who.wanted.clone(),
-        };
-        state.models.find(asker, &wanted).await.map(drop)
+        state.models.find(asker, &self.who.asks).await.map(drop)
     }
 }
 
