@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId, UserId};
+use haft_core::{CallError, Caller, ErrorKind, Message, RunId, SpaceId, UserId};
 use haft_engine::ToolService;
 use haft_engine::context::{Listeners, ToolCallListener};
 use haft_runs::{About, NewRun, Place, RunKey, Runs};
@@ -15,8 +15,20 @@ use crate::models::Models;
 use crate::said::{Letter, Role};
 use crate::surroundings::Surroundings;
 
+haft_core::templates! {
+    TOO_MANY_TURNS = "chat.tooManyTurns",
+        "{most} of your turns are under way already; try again when some are over",
+        "您已有 {most} 轮对话正在进行；请等待部分完成后重试";
+}
+
 /// What a run of this program is called.
 pub(crate) const NAME: &str = "chat";
+
+/// So many turns of one user are under way in one process, at most.
+const MOST_TURNS: usize = 64;
+
+/// After so long there may be room again.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// A title has so many characters, at most.
 const LONGEST_TITLE: usize = 80;
@@ -85,6 +97,7 @@ impl Chat {
         keeping: Keeping,
         key: Option<RunKey>,
     ) -> Result<RunId, CallError> {
+        self.check_room(caller)?;
         let agent = chat.agent.map(|agent| agent.to_string());
         let conversation = (keeping == Keeping::Kept).then(|| id.to_string());
         let new = NewRun {
@@ -112,6 +125,15 @@ impl Chat {
         Ok(run.id)
     }
 
+    /// One user's turns may not take the place of all others'.
+    fn check_room(&self, caller: &Caller) -> Result<(), CallError> {
+        if self.0.live.of_user(caller.user) < MOST_TURNS {
+            return Ok(());
+        }
+        let message = Message::new(&TOO_MANY_TURNS).with("most", MOST_TURNS);
+        Err(CallError::new(ErrorKind::RateLimit, message).retry_after(PAUSE))
+    }
+
     /// Says something in a conversation; false when it has ended.
     pub async fn say(
         &self,
@@ -120,6 +142,7 @@ impl Chat {
         letter: &Letter,
         key: Option<RunKey>,
     ) -> Result<bool, CallError> {
+        self.check_room(caller)?;
         let message = serde_json::to_value(letter).unwrap_or(Value::Null);
         self.runs()?.send(caller.space, id, message, key).await
     }

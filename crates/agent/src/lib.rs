@@ -39,7 +39,14 @@ pub use transcript::{
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
-    let tables =
-        [ask::TEMPLATES, at::TEMPLATES, carry::TEMPLATES, files::TEMPLATES, kind::TEMPLATES, turn::TEMPLATES];
+    let tables = [
+        ask::TEMPLATES,
+        at::TEMPLATES,
+        chat::TEMPLATES,
+        carry::TEMPLATES,
+        files::TEMPLATES,
+        kind::TEMPLATES,
+        turn::TEMPLATES,
+    ];
     tables.into_iter().flatten().copied().collect()
 }

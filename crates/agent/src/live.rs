@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_core::{CallId, RunId};
+use haft_core::{CallId, RunId, UserId};
+use haft_runs::Run;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -29,6 +30,26 @@ pub struct Live {
     begun: watch::Sender<u64>,
     /// When old ones were let go of last.
     cleared: Mutex<Option<Instant>>,
+    /// How many conversations of each user are carried on here.
+    users: Mutex<HashMap<Option<UserId>, usize>>,
+}
+
+/// One conversation of a user that is carried on.
+pub(crate) struct Entered<'a> {
+    live: &'a Live,
+    user: Option<UserId>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let mut users = self.live.users();
+        if let Some(count) = users.get_mut(&self.user) {
+            *count -= 1;
+            if *count == 0 {
+                users.remove(&self.user);
+            }
+        }
+    }
 }
 
 /// One turn while it happens.
@@ -56,7 +77,8 @@ struct State {
 
 impl Default for Live {
     fn default() -> Self {
-        Self { talks: Mutex::default(), begun: watch::Sender::new(0), cleared: Mutex::default() }
+        let (cleared, users) = (Mutex::default(), Mutex::default());
+        Self { talks: Mutex::default(), begun: watch::Sender::new(0), cleared, users }
     }
 }
 
@@ -76,12 +98,8 @@ impl Live {
     }
 
     /// Begins a turn, or goes on with it; what happened in it before is told first.
-    pub(crate) fn begin(
-        &self,
-        (conversation, epoch): (RunId, u64),
-        turn: u32,
-        before: impl FnOnce() -> Vec<ChatEvent>,
-    ) -> Arc<Talk> {
+    pub(crate) fn begin(&self, run: &Run, turn: u32, before: impl FnOnce() -> Vec<ChatEvent>) -> Arc<Talk> {
+        let (conversation, epoch) = (run.id, run.epoch);
         let mut talks = self.talks();
         let is_same = |talk: &&Arc<Talk>| {
             // Nobody else carried it on meanwhile.
@@ -120,6 +138,21 @@ impl Live {
                 ChatEvent::Done { finish: Finish::Error, steps: 0 },
             ]);
         }
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<Option<UserId>, usize>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// So many conversations of a user are carried on here right now.
+    pub(crate) fn of_user(&self, user: Option<UserId>) -> usize {
+        self.users().get(&user).copied().unwrap_or_default()
+    }
+
+    /// Counts one more, until what it gives is dropped.
+    pub(crate) fn enter(&self, user: Option<UserId>) -> Entered<'_> {
+        *self.users().entry(user).or_default() += 1;
+        Entered { live: self, user }
     }
 
     /// Forgets a turn that another process carries on by now.

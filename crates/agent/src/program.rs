@@ -28,6 +28,7 @@ struct ChatProgram(Chat);
 
 impl ChatProgram {
     async fn talk(&self, cx: &mut RunContext) -> Result<Ended, Halt> {
+        let _entered = self.0.live().enter(cx.run().user);
         let chat = ChatRun::of(cx.run())?;
         let is_kept = cx.run().about.conversation.is_some();
         let mut transcript = Transcript::of(&chat, |key| cx.known(key));
@@ -37,10 +38,10 @@ impl ChatProgram {
             if transcript.open().is_none() {
                 self.begin(cx, &chat, is_kept, &mut transcript).await?;
             }
-            let (id, turn) = (cx.run().id, transcript.last);
+            let turn = transcript.last;
             let open = transcript.open().cloned();
             let before = move || open.iter().flat_map(ChatEvent::of).collect();
-            let talk = self.0.live().begin((id, cx.run().epoch), turn, before);
+            let talk = self.0.live().begin(cx.run(), turn, before);
             let standing = Standing { is_kept, is_durable: true, deaths: std::mem::take(&mut deaths) };
             let turned = AssertUnwindSafe(self.0.turn(cx, &chat, &mut transcript, &talk, standing));
             let finish = match turned.catch_unwind().await {

@@ -24,14 +24,14 @@ const WORDS = words(
 
 export function TurnEnd({ turn: { finishReason, error }, isLast }: { turn: Turn; isLast: boolean }) {
   const t = useWords(WORDS);
-  const kinds = useKinds();
+  const kinds: Readonly<Record<string, string>> = useKinds();
   const acts = use(ActsContext);
   const mayGoOn = isLast && acts.mayAct;
   if (error !== undefined || finishReason === 'error') {
     return (
       <ErrorNote>
         <div className={css.failure}>
-          <span>{error !== undefined && <strong>{kinds[error.kind]}: </strong>}{error?.message ?? t.error}</span>
+          <span>{error !== undefined && <strong>{kinds[error.kind] ?? error.kind}: </strong>}{error?.message ?? t.error}</span>
           {mayGoOn && <Button small icon={<RotateCw aria-hidden />} onPress={acts.goOn}>{t.again}</Button>}
         </div>
       </ErrorNote>

@@ -1,5 +1,5 @@
 // What somebody said: its text, its pictures, and both together as they are sent.
-import type { Content, Input, Message, Part, SaidInput, Turn } from './wire';
+import type { Content, Input, Message, SaidInput, Turn } from './wire';
 
 export interface Said {
   text: string;
@@ -14,15 +14,15 @@ export const isEmpty = ({ text, images }: Said): boolean => text.trim() === '' &
 export function saidOf(content: Content): Said {
   if (typeof content === 'string') return { text: content, images: [] };
   return {
-    text: content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n'),
-    images: content.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : [])),
+    text: content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n\n'),
+    images: content.flatMap(({ type, image_url: image }) => (type === 'image_url' && image !== undefined ? [image.url] : [])),
   };
 }
 
 export function contentOf({ text, images }: Said): Content {
   const trimmed = text.trim();
   if (images.length === 0) return trimmed;
-  const pictures = images.map((url): Part => ({ type: 'image_url', image_url: { url } }));
+  const pictures = images.map((url) => ({ type: 'image_url' as const, image_url: { url } }));
   return trimmed === '' ? pictures : [{ type: 'text', text: trimmed }, ...pictures];
 }
 

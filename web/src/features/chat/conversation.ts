@@ -1,5 +1,5 @@
 // A conversation as it goes on: turns and an event make the turns after it. Nothing here asks, waits or draws.
-import type { Call, ChatEvent, Input, Result, Step, Turn } from './wire';
+import { type Call, type ChatEvent, type Input, isInput, type Result, type Step, type Turn } from './wire';
 
 type Turns = readonly Turn[];
 type Of<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>;
@@ -47,7 +47,8 @@ export function withSent(turns: Turns, input: readonly Input[], replaces?: numbe
 export const withoutSent = (turns: Turns): Turns => turns.filter(({ turn }) => turn !== SENT);
 
 /** A turn that is known already is told again, from its beginning. */
-function started(turns: Turns, { turn, input, model, replaces }: Of<'turn.start'>): Turns {
+function started(turns: Turns, { turn, input: given, model, replaces }: Of<'turn.start'>): Turns {
+  const input = given.filter(isInput);
   const kept = turns.filter((one) => one.turn !== SENT && one.turn !== turn && (replaces === undefined || one.turn < replaces));
   const startedAt = turns.find((one) => one.turn === turn)?.startedAt ?? now();
   const fresh: Turn = { turn, input, steps: [], message: null, finishReason: null, startedAt, ...(model === undefined ? {} : { model }) };

@@ -1,51 +1,23 @@
 // What the chat asks of the server.
-import { ask, ownHeaders } from '@/api/client';
+import { api, ask, type Schemas } from '@/api/client';
 
-import type { Accepted, Conversation, ConversationPage, ConversationRow, Message } from './wire';
+import { type Accepted, type Conversation, conversationOf, type ConversationPage, type ConversationRow, type Message } from './wire';
 
-interface Envelope<D> {
-  data: D;
-}
+type Answered = Schemas['ChatReply'] | Accepted;
 
-/** As the typed client answers, for routes of which it has no types yet. */
-async function send<D>(method: string, path: string, body?: unknown, signal?: AbortSignal) {
-  const response = await fetch(path, {
-    method,
-    credentials: 'same-origin',
-    headers: { ...ownHeaders(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const text = await response.text();
-  const said = parsed(text);
-  return response.ok ? { data: said as Envelope<D>, response } : { error: said ?? {}, response };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const one = (id: string) => `/api/conversations/${encodeURIComponent(id)}`;
-
-export interface Sent {
+export interface Sent extends Pick<Schemas['ChatRequest'], 'conversationId' | 'agentId' | 'replaces'> {
   messages: readonly Message[];
-  conversationId?: string;
-  agentId?: string;
-  /** This turn and all after it are as if they had not been. */
-  replaces?: number;
 }
 
 /** The turn goes on whoever leaves; it is heard through the events of its conversation. */
-export function say(sent: Sent): Promise<Accepted> {
-  return ask(send<Accepted>('POST', '/api/chat', { ...sent, detach: true }));
+export async function say({ messages, ...sent }: Sent): Promise<Accepted> {
+  const answered = await ask<Answered>(api.POST('/api/chat', { body: { ...sent, messages: [...messages], detach: true } }));
+  if (!('messageId' in answered)) throw new TypeError('What is detached is accepted, not answered.');
+  return answered;
 }
 
-export function readConversation(id: string, signal?: AbortSignal): Promise<Conversation> {
-  return ask(send<Conversation>('GET', one(id), undefined, signal));
+export async function readConversation(id: string, signal?: AbortSignal): Promise<Conversation> {
+  return conversationOf(await ask(api.GET('/api/conversations/{id}', { params: { path: { id } }, signal })));
 }
 
 export interface Wanted {
@@ -55,37 +27,36 @@ export interface Wanted {
 }
 
 export function readConversations({ q, cursor, limit }: Wanted, signal?: AbortSignal): Promise<ConversationPage> {
-  const query = new URLSearchParams({ limit: String(limit), ...(q === '' ? {} : { q }), ...(cursor === null ? {} : { cursor }) });
-  return ask(send<ConversationPage>('GET', `/api/conversations?${query.toString()}`, undefined, signal));
+  const query = { limit, ...(q === '' ? {} : { q }), ...(cursor === null ? {} : { cursor }) };
+  return ask(api.GET('/api/conversations', { params: { query }, signal }));
 }
 
 export function rename(id: string, title: string): Promise<ConversationRow> {
-  return ask(send<ConversationRow>('PATCH', one(id), { title }));
+  return ask(api.PATCH('/api/conversations/{id}', { params: { path: { id } }, body: { title } }));
 }
 
-export function remove(id: string): Promise<unknown> {
-  return ask(send<unknown>('DELETE', one(id)));
+export function remove(id: string): Promise<ConversationRow> {
+  return ask(api.DELETE('/api/conversations/{id}', { params: { path: { id } } }));
 }
 
 /** Stops the turn that is under way. */
-export function stop(id: string): Promise<unknown> {
-  return ask(send<unknown>('POST', `${one(id)}/cancel`));
+export function stop(id: string): Promise<ConversationRow> {
+  return ask(api.POST('/api/conversations/{id}/cancel', { params: { path: { id } } }));
 }
 
 /** Goes on with a last turn that did not come to its end. */
-export function goOn(id: string): Promise<unknown> {
-  return ask(send<unknown>('POST', `${one(id)}/continue`, { detach: true }));
+export function goOn(id: string): Promise<Answered> {
+  return ask<Answered>(api.POST('/api/conversations/{id}/continue', { params: { path: { id } }, body: { detach: true } }));
 }
 
 export const eventsOf = (id: string, after: string | undefined): string => (
-  `${one(id)}/events${after === undefined ? '' : `?after=${encodeURIComponent(after)}`}`
+  `/api/conversations/${encodeURIComponent(id)}/events${after === undefined ? '' : `?after=${encodeURIComponent(after)}`}`
 );
 
 export type Format = 'json' | 'markdown';
 
-/** The conversation as a file. */
+/** The conversation as a file, which comes without an envelope. */
 export async function exported(id: string, format: Format): Promise<Blob> {
-  const response = await fetch(`${one(id)}/export?format=${format}`, { headers: ownHeaders() });
-  if (!response.ok) await ask(response.text().then((text) => ({ error: parsed(text) ?? {}, response })));
-  return response.blob();
+  const { data, ...rest } = await api.GET('/api/conversations/{id}/export', { params: { path: { id }, query: { format } }, parseAs: 'blob' });
+  return ask(Promise.resolve({ ...rest, data: data && { data } }));
 }

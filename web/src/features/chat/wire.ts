@@ -1,31 +1,22 @@
-// What the chat says over the wire, as docs/guide/chat.md has it.
+// What the chat says over the wire: the server's own types, narrowed where they leave open what is there, and the events.
 import type { ErrorKind, Schemas } from '@/api/client';
 
+type ReadTurn = Schemas['ConversationTurn'];
+type ReadStep = Schemas['ConversationStep'];
+type ReadCall = Schemas['ConversationCall'];
+type ReadInput = Schemas['ConversationInput'];
+
 export type Result = Schemas['ToolExecutionResult'];
+export type Content = Schemas['ChatContent'];
+export type Message = Schemas['ChatMessage'];
+export type Accepted = Schemas['ChatAccepted'];
+export type ConversationRow = Schemas['ConversationFacts'];
+export type ConversationPage = Schemas['ConversationPage'];
 
-export interface TextPart {
-  type: 'text';
-  text: string;
-}
-
-export interface ImagePart {
-  type: 'image_url';
-  image_url: { url: string };
-}
-
-export type Part = TextPart | ImagePart;
-export type Content = string | Part[];
-
-export interface Message {
-  role: 'user' | 'assistant' | 'system';
+/** `tool` is what a program said of a call that it made itself. */
+export interface SaidInput extends Pick<ReadInput, 'messageId' | 'at'> {
+  role: Exclude<ReadInput['role'], 'task'>;
   content: Content;
-}
-
-export interface SaidInput extends Omit<Message, 'role'> {
-  /** `tool` is what a program said of a call that it made itself. */
-  role: Message['role'] | 'tool';
-  messageId?: string;
-  at?: string;
 }
 
 /** The result of a task that ended since the last turn. */
@@ -39,85 +30,35 @@ export interface TaskInput {
 
 export type Input = SaidInput | TaskInput;
 
-export interface Usage {
-  input: number;
-  output: number;
-  cached?: number;
-  reasoning?: number;
-}
+export type Call = Omit<ReadCall, 'result'> & { result?: Result };
 
-/** Why a call waits: for its task, for a person, for an answer that comes later. */
-export type Reason = 'async' | 'approval' | 'later';
+/** What is heard of says less than what was read; so does a turn. */
+export type Step = Pick<ReadStep, 'step' | 'text'> & Partial<Omit<ReadStep, 'calls'>> & { calls: readonly Call[] };
 
-export interface Call {
-  callId: string;
-  name: string;
-  arguments: unknown;
-  status: 'running' | 'pending' | 'done';
-  taskId?: string;
-  reason?: Reason;
-  result?: Result;
-}
-
-export interface Step {
-  step: number;
-  text: string;
-  reasoning?: string;
-  usage?: Usage;
-  at?: string;
-  ms?: number;
-  calls: readonly Call[];
-}
-
-export type FinishReason = 'stop' | 'max_steps' | 'tool_stop' | 'tool_calls' | 'cancelled' | 'error';
-
-export interface Failure {
-  kind: ErrorKind;
-  message: string;
-}
-
-export interface Turn {
-  turn: number;
+export type Turn = Pick<ReadTurn, 'turn' | 'message' | 'finishReason'> & Partial<Omit<ReadTurn, 'input' | 'steps'>> & {
   input: readonly Input[];
   steps: readonly Step[];
-  message: { role: 'assistant'; content: string } | null;
-  /** Null while it is under way. */
-  finishReason: FinishReason | null;
-  error?: Failure;
-  warnings?: readonly string[];
-  usage?: Usage;
-  /** The last one that answered; null before any did. */
-  model?: string | null;
-  startedAt?: string;
-  endedAt?: string;
-}
+};
 
-export interface ConversationRow {
-  id: string;
-  title: string;
-  agentId: string | null;
-  agentName: string | null;
-  status: 'idle' | 'running' | 'waiting';
-  turns: number;
-  createdAt: string;
-  updatedAt: string;
-}
-
-export interface ConversationPage {
-  items: ConversationRow[];
-  nextCursor: string | null;
-}
-
-export interface Conversation extends Omit<ConversationRow, 'turns'> {
+export interface Conversation extends Omit<Schemas['Conversation'], 'turns' | 'lastEventId'> {
   turns: readonly Turn[];
-  pending: readonly { callId: string; taskId: string; name: string; reason: Reason }[];
-  /** Behind all turns that have ended: what is under way is told from its beginning. */
+  /** Behind all turns that have ended: what is under way is told from its beginning. Not there before it was read. */
   lastEventId?: string;
 }
 
-export interface Accepted {
-  conversationId: string;
-  messageId: string;
+/** With what the document leaves open: which fields a role has, and that a result is one of a tool. */
+export function conversationOf(read: Schemas['Conversation']): Conversation {
+  const stepOf = (step: ReadStep): Step => ({ ...step, calls: step.calls.filter(isCall) });
+  return { ...read, turns: read.turns.map((turn) => ({ ...turn, input: turn.input.filter(isInput), steps: turn.steps.map(stepOf) })) };
+}
+
+const isResult = (result: ReadCall['result']): result is Result => typeof result?.['success'] === 'boolean';
+
+const isCall = (call: ReadCall): call is ReadCall & Call => call.result === undefined || isResult(call.result);
+
+export function isInput(input: ReadInput): input is Input {
+  if (input.role !== 'task') return input.content !== undefined;
+  return input.taskId !== undefined && input.callId !== undefined && input.name !== undefined && isResult(input.result);
 }
 
 interface InTurn {
@@ -140,16 +81,16 @@ interface ResultFields {
 }
 
 export type ChatEvent =
-  | ({ type: 'turn.start'; conversationId: string; input: readonly Input[]; model?: string; replaces?: number } & InTurn)
+  | ({ type: 'turn.start'; conversationId: string; input: readonly ReadInput[]; model?: string; replaces?: number } & InTurn)
   | ({ type: 'message.delta' | 'reasoning.delta'; text: string } & InStep)
   | ({ type: 'message.reset' } & InStep)
   | ({ type: 'tool.call'; arguments: unknown } & OfCall)
-  | ({ type: 'tool.pending'; taskId: string; reason: Reason } & OfCall)
+  | ({ type: 'tool.pending'; taskId: string; reason: NonNullable<ReadCall['reason']> } & OfCall)
   | ({ type: 'tool.result'; success: true; data: unknown } & OfCall & ResultFields)
   | ({ type: 'tool.result'; success: false; error: Schemas['FailedExecution']['error'] } & OfCall & ResultFields)
   | ({ type: 'warning'; message: string } & InTurn)
-  | ({ type: 'message.done'; message: { role: 'assistant'; content: string } } & InTurn)
-  | ({ type: 'usage' } & Usage & InTurn)
-  | ({ type: 'error' } & Failure & InTurn)
-  | ({ type: 'done'; conversationId: string; finishReason: FinishReason; steps: number } & InTurn)
+  | ({ type: 'message.done'; message: Schemas['AssistantMessage'] } & InTurn)
+  | ({ type: 'usage' } & Schemas['TokenUsage'] & InTurn)
+  | ({ type: 'error'; kind: ErrorKind; message: string } & InTurn)
+  | ({ type: 'done'; conversationId: string; finishReason: Schemas['FinishReason']; steps: number } & InTurn)
   | ({ type: 'turn.reset' } & InTurn);

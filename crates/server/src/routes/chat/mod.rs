@@ -154,6 +154,9 @@ async fn answer(
             check_agent(state, &caller, &wish, run.about.agent.as_deref()).await?;
             if let Some(turn) = wish.replaces {
                 check_turn(tasks, &run, turn).await?;
+                // Nobody wants what is replaced, whatever it waits for.
+                tasks.chat.stop_here(id);
+                tasks.journal.stop(caller.space, id).await?;
             }
             (Some(id), said(messages))
         }
