@@ -123,16 +123,16 @@ async fn a_write_that_was_under_way_is_not_called_undone_when_nobody_wants_the_t
     let agent = desk.agent(Dialect::Openai, &["order"], json!({})).await;
     let id = detached(&desk, &agent).await;
     eventually("the tool is called", async || !desk.weather.seen().is_empty()).await;
-    desk.server.kill().await;
-    // The agent is switched off in between, so that the turn cannot go on.
-    let (server, api) = desk.settings.clone().with("HAFT_TASK_PLACES", "1").start().await;
-    let off = api
-        .send_json(axum::http::Method::PATCH, &format!("/api/agents/{agent}"), &json!({"isActive": false}))
-        .await;
+    // The agent is switched off meanwhile, so that the turn cannot go on.
+    let off = json!({"isActive": false});
+    let off = desk.api.send_json(axum::http::Method::PATCH, &format!("/api/agents/{agent}"), &off).await;
     assert_eq!(off.status, 200, "{}", off.body);
+    desk.server.kill().await;
+    let (server, api) = desk.settings.start().await;
     eventually("the turn ends", async || turn(&api, &id).await["finishReason"].is_string()).await;
     let call = turn(&api, &id).await["steps"][0]["calls"][0].clone();
     assert_eq!(call["result"]["error"]["kind"], "Unknown", "{call}");
+    assert_eq!(turn(&api, &id).await["finishReason"], "error", "nobody could be asked");
     assert_eq!(desk.weather.seen().len(), 1);
     drop(server);
 }
