@@ -11,8 +11,7 @@ import { dress, LOOKS, named, sayIn } from './support/looks';
 import { type Moment, visit } from './support/moments';
 import { watch } from './support/watch';
 
-// A trace of so many pages takes longer than the pages, and what is found says where.
-test.use({ actionTimeout: 20_000, trace: 'off' });
+test.use({ actionTimeout: 20_000 });
 
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 

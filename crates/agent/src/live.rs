@@ -63,6 +63,8 @@ pub struct Talk {
     epoch: AtomicU64,
     state: Mutex<State>,
     count: watch::Sender<usize>,
+    /// Whether all of it was told.
+    over: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -179,8 +181,9 @@ impl Talk {
     pub(crate) fn new(turn: u32) -> Self {
         // Enough to tell one stream from another of the same turn.
         let stream = (Uuid::now_v7().as_u128() & 0xffff_ffff) as u32;
-        let epoch = AtomicU64::new(0);
-        Self { turn, stream, is_final: false, epoch, state: Mutex::default(), count: watch::Sender::new(0) }
+        let (epoch, state) = (AtomicU64::new(0), Mutex::default());
+        let (count, over) = (watch::Sender::new(0), watch::Sender::new(false));
+        Self { turn, stream, is_final: false, epoch, state, count, over }
     }
 
     /// One whose words go where they cannot be taken back.
@@ -221,6 +224,9 @@ impl Talk {
         let count = state.events.len();
         drop(state);
         self.count.send_replace(count);
+        if is_last {
+            self.over.send_replace(true);
+        }
     }
 
     /// Says how it ends, to be told once that is kept.
@@ -265,6 +271,11 @@ impl Talk {
     /// How many things happened, and a way to wait for more.
     pub fn count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
+    }
+
+    /// A way to wait until all of it was told.
+    pub fn over(&self) -> watch::Receiver<bool> {
+        self.over.subscribe()
     }
 
     /// Whether it was carried on under this claim of its run.

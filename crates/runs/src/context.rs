@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 use haft_core::{CallError, Effect, ErrorKind, Progress};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::CALLBACK;
@@ -25,6 +25,10 @@ use crate::unkept::Unkept;
 /// A journal that is away is asked again after so long, and twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// What may be done again waits so long to be noted together with what follows it: a run whose steps take less is
+/// kept in one write, and one that takes longer is no slower for it.
+const GATHERING: Duration = Duration::from_millis(20);
 
 /// What steps are called that take what was sent to the run.
 pub const INBOX: &str = "inbox";
@@ -79,11 +83,15 @@ pub struct RunContext {
     steps: HashMap<String, Step>,
     /// Done, and not yet noted: they are noted together with what comes next.
     unnoted: Vec<DoneStep>,
+    /// Until then they may wait for that.
+    note_by: Option<Instant>,
     /// Steps of which certainly nothing became, and that may be done as if they had not begun.
     undone: Vec<String>,
     cancel: CancellationToken,
     /// The program did what whoever wanted it to end wanted.
     cancel_heard: bool,
+    /// Whether anybody keeps what it does.
+    is_kept: bool,
     pub(crate) failpoints: Arc<Failpoints>,
 }
 
@@ -102,9 +110,11 @@ impl RunContext {
             lease,
             steps,
             unnoted: Vec::new(),
+            note_by: None,
             undone: Vec::new(),
             cancel,
             cancel_heard: false,
+            is_kept: true,
             failpoints,
         }
     }
@@ -113,7 +123,7 @@ impl RunContext {
     pub fn unkept(run: Run, cancel: CancellationToken) -> Self {
         let lease = Lease { run: run.id, epoch: run.epoch };
         let held = Held { run, lease, steps: Vec::new() };
-        Self::new(Arc::new(Unkept), held, cancel, Arc::default())
+        Self { is_kept: false, ..Self::new(Arc::new(Unkept), held, cancel, Arc::default()) }
     }
 
     pub fn run(&self) -> &Run {
@@ -205,7 +215,7 @@ impl RunContext {
             }
         }
         if !effect.is_repeatable() || !waits.is_empty() {
-            let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+            let (lease, done) = (self.lease, self.take_unnoted());
             self.keep(|journal| journal.reserve(lease, key.to_owned(), effect, done.clone(), waits.clone()))
                 .await?;
             self.steps.insert(key.to_owned(), Step::begun(key, effect, StepState::Reserved));
@@ -218,7 +228,7 @@ impl RunContext {
         }
         self.failpoints.pass("before_send");
         // What may be done again need not wait until the one before is noted.
-        let (noted, output) = tokio::join!(self.note(), work());
+        let (noted, output) = self.noting(work()).await;
         let output = output?;
         noted?;
         self.failpoints.pass("after_reply");
@@ -248,7 +258,7 @@ impl RunContext {
                 Some((StepState::Reserved | StepState::Waiting, _)) | None => {}
             }
             if !effect.is_repeatable() {
-                let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+                let (lease, done) = (self.lease, self.take_unnoted());
                 self.keep(|journal| journal.reserve(lease, key.clone(), effect, done.clone(), Vec::new()))
                     .await?;
                 self.steps.insert(key.clone(), Step::begun(&key, effect, StepState::Reserved));
@@ -259,7 +269,7 @@ impl RunContext {
         self.failpoints.pass("before_send");
         while !under_way.is_empty() {
             // What has come is noted while the others are still under way: none of them may take it along.
-            let (noted, next) = tokio::join!(self.note(), under_way.next());
+            let (noted, next) = self.noting(under_way.next()).await;
             noted?;
             let Some((place, output)) = next else { break };
             let output = output?;
@@ -310,13 +320,13 @@ impl RunContext {
 
     /// Keeps a value by a name, in place of the one that was kept; it is noted together with what comes next.
     pub fn put(&mut self, key: &str, value: Value) {
-        self.unnoted.retain(|step| step.key != key);
         self.remember(key, Effect::Read, value);
     }
 
     /// Takes back a step of which certainly nothing became, together with the wait that follows.
     pub fn undo(&mut self, key: &str) {
         if self.steps.remove(key).is_some() {
+            self.unnoted.retain(|step| step.key != key);
             self.undone.push(key.to_owned());
         }
     }
@@ -337,13 +347,32 @@ impl RunContext {
         if self.unnoted.is_empty() {
             return Ok(());
         }
-        let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+        let (lease, done) = (self.lease, self.take_unnoted());
         self.keep(|journal| journal.done(lease, done.clone())).await
+    }
+
+    /// Carries something out while what was done before is noted; not at all, where it may be noted with this.
+    async fn noting<F: Future>(&mut self, work: F) -> (Result<(), Halt>, F::Output) {
+        let mut work = std::pin::pin!(work);
+        if self.unnoted.is_empty() {
+            return (Ok(()), work.await);
+        }
+        if let Some(note_by) = self.note_by
+            && let Ok(output) = timeout_at(note_by, &mut work).await
+        {
+            return (Ok(()), output);
+        }
+        tokio::join!(self.note(), work)
+    }
+
+    fn take_unnoted(&mut self) -> Arc<[DoneStep]> {
+        self.note_by = None;
+        std::mem::take(&mut self.unnoted).into()
     }
 
     pub(crate) async fn suspend(mut self, waits: Vec<Wait>) -> Result<(), Halt> {
         let suspended = Suspended {
-            done: std::mem::take(&mut self.unnoted),
+            done: self.take_unnoted(),
             undone: std::mem::take(&mut self.undone),
             waits,
             cancel_heard: self.cancel_heard,
@@ -356,7 +385,7 @@ impl RunContext {
         let lease = self.lease;
         // What the run gave as a whole need not be kept twice.
         self.unnoted.retain(|step| step.output != ended.output);
-        let done = std::mem::take(&mut self.unnoted);
+        let done = self.take_unnoted();
         self.failpoints.pass("before_commit");
         self.keep(|journal| journal.finish(lease, done.clone(), ended.clone())).await?;
         self.failpoints.pass("after_commit");
@@ -371,12 +400,18 @@ impl RunContext {
 
     pub(crate) async fn release(mut self) -> Result<(), Halt> {
         self.failpoints.pass("before_release");
-        let (lease, done) = (self.lease, std::mem::take(&mut self.unnoted));
+        let (lease, done) = (self.lease, self.take_unnoted());
         self.keep(|journal| journal.release(lease, done.clone())).await
     }
 
     fn remember(&mut self, key: &str, effect: Effect, output: Value) {
-        self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: output.clone() });
+        if self.is_kept {
+            // Of what may not be done again nobody waits to note what it gave.
+            let by = if effect.is_repeatable() { Instant::now() + GATHERING } else { Instant::now() };
+            self.note_by = Some(self.note_by.map_or(by, |known| known.min(by)));
+            self.unnoted.retain(|step| step.key != key);
+            self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: output.clone() });
+        }
         let step = Step { output: Some(output), ..Step::begun(key, effect, StepState::Done) };
         self.steps.insert(key.to_owned(), step);
     }

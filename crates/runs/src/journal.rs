@@ -3,6 +3,7 @@
 //! Every write under a lease is refused when the lease is lost: `Ok(false)`. An `Err` says that it is not known
 //! whether the write was kept; each may be made again, and then has no second effect.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId};
@@ -24,7 +25,7 @@ pub struct DoneStep {
 /// How a run is let go of that goes on later.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Suspended {
-    pub done: Vec<DoneStep>,
+    pub done: Arc<[DoneStep]>,
     /// As if they had never begun.
     pub undone: Vec<String>,
     pub waits: Vec<Wait>,
@@ -84,12 +85,12 @@ pub trait Journal: Send + Sync {
         lease: Lease,
         key: String,
         effect: Effect,
-        done: Vec<DoneStep>,
+        done: Arc<[DoneStep]>,
         waits: Vec<Wait>,
     ) -> Kept<'_, bool>;
 
     /// Notes what steps gave.
-    fn done(&self, lease: Lease, steps: Vec<DoneStep>) -> Kept<'_, bool>;
+    fn done(&self, lease: Lease, steps: Arc<[DoneStep]>) -> Kept<'_, bool>;
 
     /// Says how far it has come.
     fn progress(&self, lease: Lease, progress: Value) -> Kept<'_, bool>;
@@ -98,10 +99,10 @@ pub trait Journal: Send + Sync {
     fn suspend(&self, lease: Lease, suspended: Suspended) -> Kept<'_, bool>;
 
     /// Ends a run. The steps that were done last are noted in the same moment, and the run that waits for it learns of it.
-    fn finish(&self, lease: Lease, done: Vec<DoneStep>, ended: Ended) -> Kept<'_, bool>;
+    fn finish(&self, lease: Lease, done: Arc<[DoneStep]>, ended: Ended) -> Kept<'_, bool>;
 
     /// Gives a run back, to be claimed again at once.
-    fn release(&self, lease: Lease, done: Vec<DoneStep>) -> Kept<'_, bool>;
+    fn release(&self, lease: Lease, done: Arc<[DoneStep]>) -> Kept<'_, bool>;
 
     /// Ends a step that waits, of a run of any process; false when it does not wait any more, or something else
     /// than this is what its answerer was shown.

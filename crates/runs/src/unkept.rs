@@ -1,6 +1,7 @@
 //! The journal of runs that nobody keeps: it agrees to everything, and knows nothing afterwards.
 
 use std::future::{pending, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, ErrorKind, RunId, SpaceId};
@@ -29,11 +30,11 @@ impl Journal for Unkept {
         Box::pin(ready(Ok(Renewed::default())))
     }
 
-    fn reserve(&self, _: Lease, _: String, _: Effect, _: Vec<DoneStep>, _: Vec<Wait>) -> Kept<'_, bool> {
+    fn reserve(&self, _: Lease, _: String, _: Effect, _: Arc<[DoneStep]>, _: Vec<Wait>) -> Kept<'_, bool> {
         agreed()
     }
 
-    fn done(&self, _: Lease, _: Vec<DoneStep>) -> Kept<'_, bool> {
+    fn done(&self, _: Lease, _: Arc<[DoneStep]>) -> Kept<'_, bool> {
         agreed()
     }
 
@@ -45,11 +46,11 @@ impl Journal for Unkept {
         agreed()
     }
 
-    fn finish(&self, _: Lease, _: Vec<DoneStep>, _: Ended) -> Kept<'_, bool> {
+    fn finish(&self, _: Lease, _: Arc<[DoneStep]>, _: Ended) -> Kept<'_, bool> {
         agreed()
     }
 
-    fn release(&self, _: Lease, _: Vec<DoneStep>) -> Kept<'_, bool> {
+    fn release(&self, _: Lease, _: Arc<[DoneStep]>) -> Kept<'_, bool> {
         agreed()
     }
 

@@ -82,6 +82,8 @@ impl Store {
                 Some(space) => changes.spaces.push(space),
             }
         }
+        // Of other processes nobody else may have told.
+        raise(self.known_revision(), changes.revision);
         Ok(changes)
     }
 

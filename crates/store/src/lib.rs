@@ -15,6 +15,7 @@ mod failure;
 mod feed;
 mod history;
 mod keys;
+mod known_agents;
 mod links;
 mod log;
 mod members;

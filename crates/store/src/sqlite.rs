@@ -61,7 +61,9 @@ impl SqliteDb {
         let options = SqliteConnectOptions::new()
             .filename(directory.join(file))
             .foreign_keys(true)
-            .busy_timeout(PATIENCE);
+            .busy_timeout(PATIENCE)
+            // What a statement would take back is kept in memory, and not in a file for each of them.
+            .pragma("temp_store", "memory");
         let writing = options
             .clone()
             .create_if_missing(true)
@@ -80,7 +82,10 @@ impl SqliteDb {
         // A full disk may end a transaction without the driver noticing; such a connection is not used again.
         let writer = pool(1).after_release(|connection, _| {
             Box::pin(async move {
-                connection.ping().await?;
+                // One that is being taken back is over when the next answer comes.
+                if connection.is_in_transaction() {
+                    connection.ping().await?;
+                }
                 Ok(!connection.is_in_transaction())
             })
         });

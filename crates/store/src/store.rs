@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::db::Db;
 use crate::keys::MasterKeys;
+use crate::known_agents::KnownAgents;
 use crate::postgres::{self, PostgresDb};
 use crate::sqlite::SqliteDb;
 use crate::{feed, migrate, secrets};
@@ -48,6 +49,7 @@ struct Inner {
     keys: MasterKeys,
     changed: watch::Sender<u64>,
     hashing: Semaphore,
+    agents: KnownAgents,
     /// Ended when the last clone goes.
     _listening: JoinSet<()>,
 }
@@ -69,7 +71,14 @@ impl Store {
             listening.spawn(postgres::listen(db.pool.clone(), changed.clone()));
         }
         let hashing = Semaphore::new(HASHING_AT_ONCE);
-        let inner = Arc::new(Inner { db, keys, changed, hashing, _listening: listening });
+        let inner = Arc::new(Inner {
+            db,
+            keys,
+            changed,
+            hashing,
+            agents: KnownAgents::default(),
+            _listening: listening,
+        });
         Ok(Self { inner, actor: None })
     }
 
@@ -119,6 +128,10 @@ impl Store {
 
     pub(crate) fn known_revision(&self) -> &watch::Sender<u64> {
         &self.inner.changed
+    }
+
+    pub(crate) fn known_agents(&self) -> &KnownAgents {
+        &self.inner.agents
     }
 
     pub(crate) fn hashing(&self) -> &Semaphore {

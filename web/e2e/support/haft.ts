@@ -110,12 +110,11 @@ async function printed(child: ChildProcess): Promise<{ link: string; token: stri
   throw new Error(`haft ended before it was ready: ${text}`);
 }
 
-/** Signs in by the token, as a person would. */
+/** Signs in by the token. How a person does that is what `session.spec.ts` is about. */
 export async function signIn(page: Page, haft: Haft): Promise<void> {
-  await page.goto(`${haft.url}/login`);
-  await page.getByRole('tab', { name: 'Token' }).click();
-  await page.getByLabel('Token').and(page.locator('input')).fill(haft.token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  const answer = await page.request.post(`${haft.url}/api/login`, { data: { token: haft.token } });
+  if (!answer.ok()) throw new Error(`cannot sign in: ${answer.status()} ${await answer.text()}`);
+  await page.goto(haft.url);
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 

@@ -26,7 +26,7 @@ impl Surroundings for StoredSurroundings {
         space: SpaceId,
         name: &'a str,
     ) -> BoxFuture<'a, Result<Option<Arc<Agent>>, CallError>> {
-        Box::pin(async move { Ok(self.store.get_agent(space, name).await?.map(Arc::new)) })
+        Box::pin(self.store.agent(space, name))
     }
 
     fn keep(

@@ -83,6 +83,8 @@ pub(crate) struct Follow {
     id: RunId,
     place: Place,
     begins: watch::Receiver<u64>,
+    /// Whether a turn is heard as a whole, once one knows that it has begun.
+    is_patient: bool,
     /// How the run stood when it was read last.
     stands: Option<(u64, Timestamp)>,
     /// Of the turn that is followed here. Whoever holds one is counted as following.
@@ -99,9 +101,16 @@ impl Follow {
             id,
             place,
             begins,
+            is_patient: false,
             stands: None,
             talk: None,
         }
+    }
+
+    /// For somebody who needs what happened in a turn only when it is over.
+    pub(crate) fn patiently(mut self) -> Self {
+        self.is_patient = true;
+        self
     }
 
     /// What happened next, however long that takes; nothing when the conversation is no more.
@@ -246,7 +255,14 @@ impl Follow {
     async fn wait_for(&mut self, talk: &Talk) {
         let Some((_, count)) = &mut self.talk else { return };
         let known = self.place.count.unwrap_or_default();
-        if timeout(REST, count.wait_for(|count| *count > known)).await.is_err() && !talk.is_over() {
+        let told = async {
+            if self.is_patient {
+                talk.over().wait_for(|is_over| *is_over).await.is_ok()
+            } else {
+                count.wait_for(|count| *count > known).await.is_ok()
+            }
+        };
+        if timeout(REST, told).await.is_err() && !talk.is_over() {
             let is_here = self.chat.holds(self.id);
             let stands = self.journal.get(self.space, self.id).await;
             let is_elsewhere = !is_here

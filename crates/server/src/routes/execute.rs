@@ -105,7 +105,7 @@ async fn binding(
     agent: AgentId,
     tool: &str,
 ) -> Result<Option<Arc<Binding>>, CallError> {
-    let Some(agent) = state.store.get_agent(caller.space, &agent.to_string()).await? else {
+    let Some(agent) = state.store.agent(caller.space, &agent.to_string()).await? else {
         let message = Message::new(&NO_SUCH_AGENT).with("name", agent);
         return Err(CallError::new(ErrorKind::NotFound, message).detail("what", "agent"));
     };

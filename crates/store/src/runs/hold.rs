@@ -1,5 +1,6 @@
 //! What a worker writes into a run that it holds. Each write names its lease, and is refused when that is lost.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId};
@@ -7,8 +8,9 @@ use haft_runs::{DoneStep, Ended, INBOX, Lease, Renewed, Suspended, Wait, WorkerI
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::inbox::{has_more, put};
+use super::inbox::{known_letters, put};
 use super::row::NEVER;
+use super::steps::later;
 use super::writer::{Batch, Write};
 use crate::db::{Arg, Tx, args};
 
@@ -24,69 +26,24 @@ async fn holds(batch: &mut Batch, lease: Lease) -> Result<Option<String>, CallEr
     row.map(|row| row.text(0)).transpose()
 }
 
-fn later(now: Timestamp, pause: Option<Duration>) -> i64 {
-    let pause = pause.map_or(NEVER, |pause| i64::try_from(pause.as_micros()).unwrap_or(NEVER));
-    now.as_microsecond().saturating_add(pause).min(NEVER)
-}
-
-fn word(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "read",
-        Effect::Idempotent => "idempotent",
-        Effect::Write => "write",
-    }
-}
-
-const PUT_STEP: &str = "INSERT INTO run_steps
-        (run_id, key, space_id, n, effect, state, output, expired, created_at, ended_at)
-    VALUES ($1, $2, $3, (SELECT COUNT(*) FROM run_steps WHERE run_id = $1), $4, $5, $6, 0, $7, $8)
-    ON CONFLICT (run_id, key) DO UPDATE SET state = excluded.state, output = excluded.output, ended_at = excluded.ended_at";
-
-async fn put_done(batch: &mut Batch, run: RunId, space: &str, done: &[DoneStep]) -> Result<(), CallError> {
-    for step in done {
-        let (effect, output) = (word(step.effect), step.output.to_string());
-        let values = args![run, &step.key, space, effect, "done", output, batch.now, batch.now];
-        batch.tx.run(PUT_STEP, values).await?;
-    }
-    Ok(())
-}
-
-const PUT_WAIT: &str = "INSERT INTO run_steps
-        (run_id, key, space_id, n, effect, state, waits_for, shown, until_at, expired, created_at)
-    VALUES ($1, $2, $3, (SELECT COUNT(*) FROM run_steps WHERE run_id = $1), 'read', 'waiting', $4, $5, $6, 0, $7)
-    ON CONFLICT (run_id, key) DO NOTHING";
-
-async fn put_waits(batch: &mut Batch, run: RunId, space: &str, waits: &[Wait]) -> Result<(), CallError> {
-    for wait in waits {
-        let until = wait.at_most.map(|_| later(batch.now, wait.at_most));
-        let shown = wait.shown.as_ref().map(Value::to_string);
-        let values = args![run, &wait.key, space, &wait.for_what, shown, Arg::Int(until), batch.now];
-        batch.tx.run(PUT_WAIT, values).await?;
-    }
-    Ok(())
-}
-
 pub(super) struct Reserve {
     pub(super) lease: Lease,
     pub(super) key: String,
     pub(super) effect: Effect,
-    pub(super) done: Vec<DoneStep>,
+    pub(super) done: Arc<[DoneStep]>,
     pub(super) waits: Vec<Wait>,
 }
 
 impl Write for Reserve {
     type Answer = bool;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
         Box::pin(async move {
             let Some(space) = holds(batch, self.lease).await? else { return Ok(false) };
-            let run = self.lease.run;
-            put_done(batch, run, &space, &self.done).await?;
-            put_waits(batch, run, &space, &self.waits).await?;
-            let none = None::<Timestamp>;
-            let values =
-                args![run, &self.key, &space, word(self.effect), "reserved", None::<String>, batch.now, none];
-            batch.tx.run(PUT_STEP, values).await?;
+            let of = (self.lease.run, space.as_str());
+            batch.add_steps(of, &self.done, &self.waits).await?;
+            batch.add_reserved(of, &self.key, self.effect);
             Ok(true)
         })
     }
@@ -94,16 +51,17 @@ impl Write for Reserve {
 
 pub(super) struct Done {
     pub(super) lease: Lease,
-    pub(super) steps: Vec<DoneStep>,
+    pub(super) steps: Arc<[DoneStep]>,
 }
 
 impl Write for Done {
     type Answer = bool;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
         Box::pin(async move {
             let Some(space) = holds(batch, self.lease).await? else { return Ok(false) };
-            put_done(batch, self.lease.run, &space, &self.steps).await?;
+            batch.add_steps((self.lease.run, &space), &self.steps, &[]).await?;
             Ok(true)
         })
     }
@@ -116,6 +74,7 @@ pub(super) struct Progressed {
 
 impl Write for Progressed {
     type Answer = bool;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
         Box::pin(async move {
@@ -134,6 +93,7 @@ pub(super) struct Suspend {
 
 impl Write for Suspend {
     type Answer = bool;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
         Box::pin(self.suspend(batch))
@@ -142,12 +102,23 @@ impl Write for Suspend {
 
 impl Suspend {
     async fn suspend(&self, batch: &mut Batch) -> Result<bool, CallError> {
-        let Lease { run, epoch } = self.lease;
-        let Suspended { done, undone, waits, cancel_heard } = &self.suspended;
+        let Suspended { done, undone, waits, .. } = &self.suspended;
+        let run = self.lease.run;
+        let for_letters = |wait: &Wait| wait.for_what == INBOX && wait.at_most.is_none();
+        let is_plain = undone.is_empty() && !waits.is_empty() && waits.iter().all(for_letters);
+        // Nobody else ends such a step, so there is nothing to be looked up; but on PostgreSQL a letter that is being
+        // sent is only seen by who has locked the run before.
+        if is_plain && matches!(batch.tx, Tx::Sqlite(_)) {
+            let Some(space) = self.let_go(batch, false, NEVER).await? else {
+                return was_left(batch, self.lease).await;
+            };
+            batch.add_steps((run, &space), done, waits).await?;
+            return Ok(true);
+        }
+        batch.write_steps().await?;
         let Some(space) = holds(batch, self.lease).await? else {
             return was_left(batch, self.lease).await;
         };
-        put_done(batch, run, &space, done).await?;
         for key in undone {
             // What is waited for once more, with no other time, has what is left of its time.
             let goes_on = waits.iter().any(|wait| wait.key == *key && wait.at_most.is_none());
@@ -159,31 +130,53 @@ impl Suspend {
             };
             batch.tx.run(sql, args![run, key]).await?;
         }
-        put_waits(batch, run, &space, waits).await?;
-        // Whoever was waited for may have come before we began to wait, or somebody may have wanted it to end.
-        let mut due = NEVER;
-        let sql = "SELECT 1 FROM runs WHERE id = $1 AND cancel_asked = 1";
-        let mut is_over =
-            waits.is_empty() || (!cancel_heard && batch.tx.row(sql, args![run]).await?.is_some());
+        batch.add_steps((run, &space), done, waits).await?;
+        batch.write_steps().await?;
+        // Whoever was waited for may have come before we began to wait.
+        let (mut is_over, mut due) = (waits.is_empty(), NEVER);
         for wait in waits {
             let sql = "SELECT state, until_at FROM run_steps WHERE run_id = $1 AND key = $2";
             let Some(row) = batch.tx.row(sql, args![run, &wait.key]).await? else { continue };
             is_over |= row.text(0)? == "done";
-            is_over |= wait.for_what == INBOX && has_more(batch, run, wait).await?;
             due = due.min(row.maybe_int(1)?.unwrap_or(NEVER));
         }
-        let (status, due) = if is_over { ("queued", batch.now.as_microsecond()) } else { ("waiting", due) };
-        let waiting_for = waits.first().map(|wait| wait.for_what.clone()).filter(|_| !is_over);
-        let sql = "UPDATE runs SET status = $3, due_at = $4, waiting_for = $5, worker = NULL, deaths = 0, changed_at = $6,
-                       cancel_asked = CASE WHEN $7 = 1 THEN 0 ELSE cancel_asked END
-                   WHERE id = $1 AND epoch = $2";
-        let heard = u64::from(*cancel_heard);
-        let values = args![run, epoch, status, Arg::Int(Some(due)), waiting_for, batch.now, heard];
-        batch.tx.run(sql, values).await?;
-        batch.wakes = true;
+        self.let_go(batch, is_over, due).await?;
         Ok(true)
     }
+
+    /// The space of the run; nothing where the lease is lost.
+    async fn let_go(&self, batch: &mut Batch, is_over: bool, due: i64) -> Result<Option<String>, CallError> {
+        let Suspended { waits, cancel_heard, .. } = &self.suspended;
+        let letters = waits.iter().filter(|wait| wait.for_what == INBOX).map(known_letters).min();
+        let values = args![
+            self.lease.run,
+            self.lease.epoch,
+            is_over,
+            *cancel_heard,
+            Arg::Int(letters.map(|known| i64::try_from(known).unwrap_or(i64::MAX))),
+            batch.now,
+            Arg::Int(Some(due)),
+            waits.first().map(|wait| wait.for_what.clone()),
+        ];
+        let Some(row) = batch.tx.row(LET_GO, values).await? else { return Ok(None) };
+        // What waits for somebody alone is nothing to claim.
+        batch.wakes |= row.text(1)? == "queued" || due < NEVER;
+        Ok(Some(row.text(0)?))
+    }
 }
+
+/// The run goes on at once where something is over, where somebody wants it to end who was not heard, or where it
+/// was sent more than it knows; else it waits.
+const LET_GO: &str = "UPDATE runs SET
+        status = CASE WHEN told.is_so THEN 'queued' ELSE 'waiting' END,
+        due_at = CASE WHEN told.is_so THEN $6 ELSE $7 END,
+        waiting_for = CASE WHEN told.is_so THEN NULL ELSE $8 END,
+        cancel_asked = CASE WHEN $4 = 1 THEN 0 ELSE cancel_asked END,
+        worker = NULL, deaths = 0, changed_at = $6
+    FROM (SELECT $3 = 1 OR ($4 = 0 AND r.cancel_asked = 1)
+              OR EXISTS (SELECT 1 FROM run_inbox i WHERE i.run_id = $1 AND i.n > $5) AS is_so
+          FROM runs r WHERE r.id = $1) AS told
+    WHERE id = $1 AND epoch = $2 AND status = 'running' RETURNING space_id, status";
 
 /// Whether a write that lets go was kept before: nobody claimed the run since.
 async fn was_left(batch: &mut Batch, lease: Lease) -> Result<bool, CallError> {
@@ -193,12 +186,13 @@ async fn was_left(batch: &mut Batch, lease: Lease) -> Result<bool, CallError> {
 
 pub(super) struct Finish {
     pub(super) lease: Lease,
-    pub(super) done: Vec<DoneStep>,
+    pub(super) done: Arc<[DoneStep]>,
     pub(super) ended: Ended,
 }
 
 impl Write for Finish {
     type Answer = bool;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
         Box::pin(self.finish(batch))
@@ -220,8 +214,9 @@ impl Finish {
         let Some(row) = batch.tx.row(FINISH, values).await? else {
             return was_left(batch, self.lease).await;
         };
-        put_done(batch, run, &row.text(0)?, &self.done).await?;
+        batch.add_steps((run, &row.text(0)?), &self.done, &[]).await?;
         if let (Some(parent), Some(step)) = (row.maybe_id::<RunId>(1)?, row.maybe_text(2)?) {
+            batch.write_steps().await?;
             tell(&mut batch.tx, batch.now, (parent, &step), (run, &self.ended)).await?;
             batch.wakes = true;
         }
@@ -231,11 +226,12 @@ impl Finish {
 
 pub(super) struct Release {
     pub(super) lease: Lease,
-    pub(super) done: Vec<DoneStep>,
+    pub(super) done: Arc<[DoneStep]>,
 }
 
 impl Write for Release {
     type Answer = bool;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
         Box::pin(async move {
@@ -243,7 +239,7 @@ impl Write for Release {
                 return was_left(batch, self.lease).await;
             };
             let Lease { run, epoch } = self.lease;
-            put_done(batch, run, &space, &self.done).await?;
+            batch.add_steps((run, &space), &self.done, &[]).await?;
             let sql = "UPDATE runs SET status = 'queued', due_at = $3, worker = NULL, changed_at = $3
                        WHERE id = $1 AND epoch = $2";
             batch.tx.run(sql, args![run, epoch, batch.now]).await?;
@@ -331,6 +327,7 @@ pub(super) struct Renew {
 
 impl Write for Renew {
     type Answer = Renewed;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Renewed, CallError>> {
         Box::pin(self.renew(batch))

@@ -119,11 +119,9 @@ async fn wake(tx: &mut Tx, now: Timestamp, run: RunId, is_waited_for: bool) -> R
     Ok(is_waited_for && tx.run(sql, args![run, now]).await? > 0)
 }
 
-/// Whether a run that is about to wait for what is sent to it has been sent more than it knows.
-pub(super) async fn has_more(batch: &mut Batch, run: RunId, wait: &Wait) -> Result<bool, CallError> {
-    let known = wait.shown.as_ref().and_then(|shown| shown["after"].as_u64()).unwrap_or_default();
-    let sql = "SELECT 1 FROM run_inbox WHERE run_id = $1 AND n > $2 LIMIT 1";
-    Ok(batch.tx.row(sql, args![run, known]).await?.is_some())
+/// The last letter that a run knows which is about to wait for more.
+pub(super) fn known_letters(wait: &Wait) -> u64 {
+    wait.shown.as_ref().and_then(|shown| shown["after"].as_u64()).unwrap_or_default()
 }
 
 impl RunJournal {

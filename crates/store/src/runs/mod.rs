@@ -1,7 +1,7 @@
 //! Runs as they are kept: the journal of the durable core, on both databases.
 //!
 //! Rows are written by `writer.rs`, many at a time; what is written is beside each verb: `start.rs`, `claim.rs`,
-//! `hold.rs`, `decide.rs`. What a run means is not known here.
+//! `hold.rs` with `steps.rs`, `decide.rs`. What a run means is not known here.
 
 mod claim;
 mod conversations;
@@ -13,6 +13,7 @@ mod news;
 mod retention;
 mod row;
 mod start;
+mod steps;
 mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -142,13 +143,13 @@ impl Journal for RunJournal {
         lease: Lease,
         key: String,
         effect: Effect,
-        done: Vec<DoneStep>,
+        done: Arc<[DoneStep]>,
         waits: Vec<Wait>,
     ) -> Kept<'_, bool> {
         Box::pin(self.0.writer.keep(Reserve { lease, key, effect, done, waits }))
     }
 
-    fn done(&self, lease: Lease, steps: Vec<DoneStep>) -> Kept<'_, bool> {
+    fn done(&self, lease: Lease, steps: Arc<[DoneStep]>) -> Kept<'_, bool> {
         Box::pin(self.0.writer.keep(Done { lease, steps }))
     }
 
@@ -160,11 +161,11 @@ impl Journal for RunJournal {
         Box::pin(self.0.writer.keep(Suspend { lease, suspended }))
     }
 
-    fn finish(&self, lease: Lease, done: Vec<DoneStep>, ended: Ended) -> Kept<'_, bool> {
+    fn finish(&self, lease: Lease, done: Arc<[DoneStep]>, ended: Ended) -> Kept<'_, bool> {
         Box::pin(self.0.writer.keep(Finish { lease, done, ended }))
     }
 
-    fn release(&self, lease: Lease, done: Vec<DoneStep>) -> Kept<'_, bool> {
+    fn release(&self, lease: Lease, done: Arc<[DoneStep]>) -> Kept<'_, bool> {
         Box::pin(self.0.writer.keep(Release { lease, done }))
     }
 

@@ -41,6 +41,7 @@ pub(super) struct Start {
 
 impl Write for Start {
     type Answer = Result<Started, CallError>;
+    const READS_STEPS: bool = false;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>> {
         Box::pin(self.start(batch))

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Bell;
+use super::steps::Row;
 use crate::Store;
 use crate::db::{Db, Tx, args};
 use crate::failure;
@@ -23,6 +24,8 @@ pub(crate) const CHANNEL: &str = "haft_runs";
 /// Something to be kept.
 pub(super) trait Write: Send + Sync + 'static {
     type Answer: Send + 'static;
+    /// Whether it needs the steps that were added before it, or changes such.
+    const READS_STEPS: bool = true;
 
     /// Writes it. It may be asked more than once, and then writes the same.
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>>;
@@ -33,6 +36,8 @@ pub(super) struct Batch {
     pub(super) tx: Tx,
     /// Of the database's clock.
     pub(super) now: Timestamp,
+    /// Added, and not yet written.
+    pub(super) steps: Vec<Row>,
     /// There may be something to claim afterwards.
     pub(super) wakes: bool,
 }
@@ -99,10 +104,11 @@ async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mp
 async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<bool, CallError> {
     let mut tx = store.db().begin().await?;
     let now = clock.now(&mut tx).await?;
-    let mut batch = Batch { tx, now, wakes: false };
+    let mut batch = Batch { tx, now, steps: Vec::new(), wakes: false };
     for job in jobs {
         job.write(&mut batch).await?;
     }
+    batch.write_steps().await?;
     let Batch { mut tx, wakes, .. } = batch;
     if wakes && let Tx::Postgres(_) = &tx {
         tx.run("SELECT pg_notify($1, '')", args![CHANNEL]).await?;
@@ -127,6 +133,9 @@ struct Asked<W: Write> {
 impl<W: Write> Job for Asked<W> {
     fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>> {
         Box::pin(async move {
+            if W::READS_STEPS {
+                batch.write_steps().await?;
+            }
             self.answer = Some(Ok(self.write.write(batch).await?));
             Ok(())
         })

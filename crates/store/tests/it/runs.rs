@@ -1,5 +1,6 @@
 //! The journal of runs: what is taken on is claimed by one, ends once, and is never lost.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{Effect, ErrorKind, RunId, SpaceId, UserId};
@@ -90,9 +91,9 @@ async fn a_run_is_claimed_once_and_ends_once() {
         let held = one(&journal).await;
         assert_eq!((held.run.id, held.lease.epoch), (id, 1));
         assert!(claim(&journal, 8).await.is_empty(), "nobody else gets it");
-        assert!(journal.finish(held.lease, Vec::new(), succeeded(json!(7))).await.expect("kept"));
+        assert!(journal.finish(held.lease, Arc::default(), succeeded(json!(7))).await.expect("kept"));
         // Nobody knew whether it was kept, so it is said again.
-        assert!(journal.finish(held.lease, Vec::new(), succeeded(json!(7))).await.expect("kept"));
+        assert!(journal.finish(held.lease, Arc::default(), succeeded(json!(7))).await.expect("kept"));
         let run = journal.get(space, id).await.expect("read").expect("a run");
         assert_eq!((run.status, run.output), (RunStatus::Succeeded, Some(json!(7))));
         assert!(run.ended_at.is_some());
@@ -113,21 +114,21 @@ async fn who_lost_its_lease_writes_nothing() {
         let journal = journal(&store).await;
         let id = put(&journal, new(space, user, "mail")).await;
         let late = one(&journal).await.lease;
-        assert!(journal.release(late, Vec::new()).await.expect("given back"));
+        assert!(journal.release(late, Arc::default()).await.expect("given back"));
         let next = one(&journal).await;
         assert_eq!(next.lease, Lease { run: id, epoch: 2 });
-        let done = vec![DoneStep { key: "x".to_owned(), effect: Effect::Read, output: json!(1) }];
+        let done = [DoneStep { key: "x".to_owned(), effect: Effect::Read, output: json!(1) }];
         let ended = succeeded(json!("late"));
-        assert!(!journal.finish(late, Vec::new(), ended).await.expect("refused"));
-        assert!(!journal.done(late, done).await.expect("refused"));
+        assert!(!journal.finish(late, Arc::default(), ended).await.expect("refused"));
+        assert!(!journal.done(late, Arc::from(done)).await.expect("refused"));
         assert!(!journal.progress(late, json!(0.5)).await.expect("refused"));
         assert!(!journal.suspend(late, Suspended::default()).await.expect("refused"));
-        let reserved = journal.reserve(late, "call".to_owned(), Effect::Write, Vec::new(), Vec::new());
+        let reserved = journal.reserve(late, "call".to_owned(), Effect::Write, Arc::default(), Vec::new());
         assert!(!reserved.await.expect("refused"));
         assert!(journal.steps(space, id).await.expect("steps").is_empty());
         let renewed = journal.renew(worker(), vec![late], LEASE).await.expect("renewed");
         assert_eq!(renewed.lost, [late]);
-        assert!(journal.finish(next.lease, Vec::new(), succeeded(json!("in time"))).await.expect("kept"));
+        assert!(journal.finish(next.lease, Arc::default(), succeeded(json!("in time"))).await.expect("kept"));
         let run = journal.get(space, id).await.expect("read").expect("a run");
         assert_eq!(run.output, Some(json!("in time")));
     })
@@ -145,7 +146,7 @@ async fn what_a_dead_worker_held_is_claimed_again() {
             let short = Duration::from_millis(50);
             let held = journal.claim(worker(), 1, short).await.expect("claimed").held.remove(0);
             let reserved =
-                journal.reserve(held.lease, "call".to_owned(), Effect::Write, Vec::new(), Vec::new());
+                journal.reserve(held.lease, "call".to_owned(), Effect::Write, Arc::default(), Vec::new());
             assert!(reserved.await.expect("kept"));
             held
         };
@@ -213,7 +214,7 @@ async fn lanes_have_limits_and_priorities() {
         assert!(ids.contains(&urgent) && ids.contains(&other), "{ids:?}");
         assert!(claim(&journal, 16).await.is_empty());
         let slow = held.iter().find(|held| held.run.about.lane == "slow").expect("one");
-        assert!(journal.finish(slow.lease, Vec::new(), succeeded(json!(1))).await.expect("kept"));
+        assert!(journal.finish(slow.lease, Arc::default(), succeeded(json!(1))).await.expect("kept"));
         assert_eq!(claim(&journal, 16).await.len(), 1, "as many as have ended");
     })
     .await;
@@ -266,7 +267,7 @@ async fn a_wait_ends_by_an_answer_or_by_its_time() {
         // Answered before it began to wait.
         let ahead = vec![waiting("b", None)];
         let reserved =
-            journal.reserve(held.lease, "call".to_owned(), Effect::Read, Vec::new(), ahead.clone());
+            journal.reserve(held.lease, "call".to_owned(), Effect::Read, Arc::default(), ahead.clone());
         assert!(reserved.await.expect("kept"));
         assert!(journal.deliver(id, "b".to_owned(), None, json!("early")).await.expect("told"));
         assert!(journal.suspend(held.lease, until(ahead)).await.expect("kept"));
@@ -319,7 +320,7 @@ async fn people_end_runs_try_them_again_and_say_what_became_of_them() {
         assert_eq!(kind(journal.retry(space, id, Some(user), &[]).await), ErrorKind::Conflict);
         let run = journal.cancel(space, id, Some(user), cancelled()).await.expect("told");
         assert_eq!((run.status, run.is_cancel_asked), (RunStatus::Running, true));
-        assert!(journal.finish(held.lease, Vec::new(), ended(RunStatus::Unknown)).await.expect("kept"));
+        assert!(journal.finish(held.lease, Arc::default(), ended(RunStatus::Unknown)).await.expect("kept"));
         let run = journal.resolve(space, id, Some(user), succeeded(json!("it did"))).await.expect("resolved");
         assert_eq!((run.status, run.output), (RunStatus::Succeeded, Some(json!("it did"))));
         assert_eq!(kind(journal.resolve(space, id, Some(user), cancelled()).await), ErrorKind::Conflict);
@@ -340,11 +341,11 @@ async fn a_child_tells_its_parent_and_a_full_queue_says_so() {
         let wait = Wait { for_what: "run".to_owned(), ..waiting("child", None) };
         assert!(journal.suspend(lease, until(vec![wait])).await.expect("kept"));
         let held = one(&journal).await;
-        assert!(journal.finish(held.lease, Vec::new(), succeeded(json!("done"))).await.expect("kept"));
+        assert!(journal.finish(held.lease, Arc::default(), succeeded(json!("done"))).await.expect("kept"));
         let held = one(&journal).await;
         assert_eq!(held.run.id, parent);
         assert_eq!(held.steps.first().and_then(|step| step.output.clone()), Some(json!("done")));
-        assert!(journal.finish(held.lease, Vec::new(), succeeded(json!(1))).await.expect("kept"));
+        assert!(journal.finish(held.lease, Arc::default(), succeeded(json!(1))).await.expect("kept"));
         for _ in 0..3 {
             put(&journal, new(space, user, "mail")).await;
         }
@@ -367,7 +368,7 @@ async fn what_ended_long_ago_goes() {
         let id = put(&journal, new(space, user, "mail")).await;
         let open = put(&journal, new(space, user, "mail")).await;
         let held = claim(&journal, 1).await.remove(0);
-        assert!(journal.finish(held.lease, Vec::new(), succeeded(json!(1))).await.expect("kept"));
+        assert!(journal.finish(held.lease, Arc::default(), succeeded(json!(1))).await.expect("kept"));
         assert!(!journal.tidy(Duration::from_secs(60)).await.expect("tidied"));
         assert!(journal.get(space, id).await.expect("read").is_some());
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -70,7 +70,7 @@ impl Answering {
         if self.way == Way::Streamed {
             return Ok(stream::of_turn(state, turn));
         }
-        whole(turn, asked).await
+        whole(turn.taken_whole(), asked).await
     }
 }
 
@@ -109,6 +109,11 @@ impl OwnTurn {
         let follow = Follow::new(&tasks.chat, &tasks.journal, caller.space, id, place);
         let leaving = Leaving::new(&tasks.chat, id, grace);
         Self { id, turn: None, letter, follow, leaving, is_over: false }
+    }
+
+    /// For somebody who waits for all of it.
+    pub(crate) fn taken_whole(self) -> Self {
+        Self { follow: self.follow.patiently(), ..self }
     }
 
     /// What happens next in it; nothing when it is over.

@@ -5,7 +5,7 @@ mod stream;
 
 pub(crate) use stream::of_conversation;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -219,8 +219,8 @@ pub(crate) fn asked_at(asked: &Asked) -> AskedAt {
 }
 
 /// The agent that a body names.
-pub(crate) async fn agent(state: &AppState, caller: &Caller, name: &str) -> Result<Agent, CallError> {
-    let found = state.store.get_agent(caller.space, name).await?;
+pub(crate) async fn agent(state: &AppState, caller: &Caller, name: &str) -> Result<Arc<Agent>, CallError> {
+    let found = state.store.agent(caller.space, name).await?;
     let none = || {
         let message = Message::new(&NO_SUCH_AGENT).with("name", name);
         CallError::new(ErrorKind::NotFound, message).detail("what", "agent")
@@ -239,7 +239,7 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
         None => None,
     };
     let own = Wanted { provider: wish.provider.clone(), model: wish.model.clone() };
-    let wanted = own.or(agent.as_ref());
+    let wanted = own.or(agent.as_deref());
     state.models.find(Asker { space: caller.space, user: caller.user }, &wanted).await?;
     Ok(ChatRun {
         agent: agent.map(|agent| agent.id),

@@ -133,7 +133,7 @@ async fn list(
     let page = ListOf { limit, cursor }.checked()?;
     let Some(user) = caller.user else { return Ok(envelope::page(Vec::<Value>::new(), None)) };
     let agent = match agent {
-        Some(name) => match state.store.get_agent(caller.space, &name).await? {
+        Some(name) => match state.store.agent(caller.space, &name).await? {
             Some(agent) => Some(agent.id.to_string()),
             None => return Ok(envelope::page(Vec::<Value>::new(), None)),
         },
@@ -159,8 +159,8 @@ async fn facts(
         Some(id) => {
             if !names.contains_key(id) {
                 let known = id.parse::<AgentId>().map(|id| id.to_string()).unwrap_or_default();
-                let agent = state.store.get_agent(run.space, &known).await?;
-                names.insert(id.clone(), agent.map(|agent| agent.spec.name));
+                let agent = state.store.agent(run.space, &known).await?;
+                names.insert(id.clone(), agent.map(|agent| agent.spec.name.clone()));
             }
             names.get(id).cloned().flatten()
         }

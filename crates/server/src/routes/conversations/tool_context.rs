@@ -23,10 +23,10 @@ pub(super) async fn read(
     let transcript = transcript(&tasks(&state)?.journal, &run).await?;
     let tools = state.tools_of(&caller).await?;
     let agent = match &run.about.agent {
-        Some(id) => state.store.get_agent(caller.space, id).await?,
+        Some(id) => state.store.agent(caller.space, id).await?,
         None => None,
     };
-    let mut bindings = agent.map(|agent| agent.spec.bindings).unwrap_or_default();
+    let mut bindings = agent.map(|agent| agent.spec.bindings.clone()).unwrap_or_default();
     bindings.retain(|binding| binding.is_enabled);
     bindings.sort_by_key(|binding| binding.sort_order);
     let bound = bindings.iter().filter_map(|binding| {

@@ -95,10 +95,10 @@ impl Course {
 
     /// What the turn came to, once it is over.
     pub(super) async fn end(&mut self) -> Result<Turn, CallError> {
-        while self.next().await?.is_some() {}
         match &mut self.way {
-            Way::Unkept(unkept) => unkept.ended.take().unwrap_or_else(|| Err(lost())),
+            Way::Unkept(unkept) => unkept.end().await,
             Way::Run { own, journal, space } => {
+                while own.next().await?.is_some() {}
                 let run = journal.get(*space, own.id).await?.ok_or_else(lost)?;
                 let transcript = transcript(journal, &run).await?;
                 let turn = transcript.turns.into_iter().find(|turn| Some(turn.turn) == own.turn);
@@ -109,6 +109,15 @@ impl Course {
 }
 
 impl Unkept {
+    /// Whoever waits for the end alone hears of nothing before it.
+    async fn end(&mut self) -> Result<Turn, CallError> {
+        if let Some(work) = &mut self.work {
+            self.ended = Some(work.await.unwrap_or_else(|_| Err(lost())));
+            self.work = None;
+        }
+        self.ended.take().unwrap_or_else(|| Err(lost()))
+    }
+
     async fn next(&mut self) -> Option<Vec<Heard>> {
         loop {
             let events = self.talk.events(self.heard);

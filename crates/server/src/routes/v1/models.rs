@@ -48,11 +48,11 @@ pub(super) struct Who {
 
 /// Who is meant by a name: an agent, a provider's model, or a model that some provider has.
 pub(super) async fn find(state: &AppState, caller: &Caller, name: &str) -> Result<Who, CallError> {
-    if let Some(agent) = state.store.get_agent(caller.space, name).await? {
+    if let Some(agent) = state.store.agent(caller.space, name).await? {
         if !agent.spec.is_active {
             return Err(missing("model", "model_not_found", &MODEL_OFF, name));
         }
-        let asks = Wanted::default().or(Some(&agent));
+        let asks = Wanted::default().or(Some(&*agent));
         return Ok(Who { agent: Some(agent.id), wanted: Wanted::default(), asks });
     }
     let by = |provider: String, model: &str| {
@@ -116,7 +116,7 @@ pub(super) async fn read(
     let who = find(&state, &caller, &name).await?;
     let shown = match who.agent {
         Some(_) => {
-            let agent = state.store.get_agent(caller.space, &name).await?;
+            let agent = state.store.agent(caller.space, &name).await?;
             model(&name, agent.map(|agent| agent.created_at.as_second()).unwrap_or_default(), OWNER)
         }
         None => model(&name, 0, who.wanted.provider.as_deref().unwrap_or(OWNER)),
