@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::agent::Agent;
-use haft_core::{Caller, Message, RunId, ToolExecutionResult};
+use haft_core::{Caller, Message, RequestId, RunId, ToolExecutionResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -125,14 +125,23 @@ impl At {
     }
 
     pub(crate) fn log_done(&self, result: &ToolExecutionResult) {
-        tracing::info!(
-            conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
-            turn = self.turn, call.id = %result.call_id, tool.name = %result.tool_name,
-            call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
-            call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
-            "Chat: tool done"
-        );
+        log_done(self.conversation, self.caller.request.as_ref(), self.turn, result);
     }
+}
+
+pub(crate) fn log_done(
+    conversation: RunId,
+    request: Option<&RequestId>,
+    turn: u32,
+    result: &ToolExecutionResult,
+) {
+    tracing::info!(
+        conversation.id = %conversation, request.id = request.map(ToString::to_string), turn,
+        call.id = %result.call_id, tool.name = %result.tool_name,
+        call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
+        call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
+        "Chat: tool done"
+    );
 }
 
 /// A call that nothing has come of yet.

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::at::At;
 use crate::chat::Chat;
 use crate::event::ChatEvent;
-use crate::result::{answered, cut, failed, shown, too_large};
+use crate::result::{answered, failed, heard, shown};
 use crate::toolbox::{Bound, How};
 use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, key};
 
@@ -108,22 +108,26 @@ impl Chat {
             cx.together(planned.collect()).await?;
         }
         self.look(cx, at, step, transcript);
+        self.hear_tasks(cx, at, transcript);
         self.shorten_all(cx, at, transcript).await;
         at.tell_results(transcript);
         Ok(())
     }
 
-    /// Results of tasks come as they are.
-    async fn shorten_all(&self, cx: &mut RunContext, at: &At, transcript: &mut Transcript) {
-        let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
-        let step = last.step;
-        for (place, call) in last.calls.iter_mut().enumerate() {
-            if let CallState::Done(result) = &mut call.state
-                && too_large(result).is_some()
-            {
-                self.shorten(at, &call.call_id, &call.name, result).await;
-                cx.put(&key::call(at.turn, step, place), result.clone());
+    /// Tells who listens of what came of tasks that the turn waited for, once.
+    fn hear_tasks(&self, cx: &mut RunContext, at: &At, transcript: &Transcript) {
+        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
+        for (place, call) in last.calls.iter().enumerate() {
+            let (Some(task), CallState::Done(result)) = (&call.task, &call.state) else { continue };
+            let key = key::heard(at.turn, last.step, place);
+            if task.reason == Reason::Async || cx.given(&key).is_some() {
+                continue;
             }
+            if let Some(result) = heard(result) {
+                at.log_done(&result);
+                self.0.listeners.tell(&result);
+            }
+            cx.put(&key, Value::Bool(true));
         }
     }
 
@@ -278,23 +282,6 @@ impl Chat {
         })
     }
 
-    /// Cuts a result that is too large for a model, and keeps the whole of it as a file.
-    pub(crate) async fn shorten(&self, at: &At, call: &CallId, name: &str, result: &mut Value) {
-        let Some(text) = too_large(result) else { return };
-        let handle = match at.caller.user {
-            Some(user) => {
-                let file = format!("{name}-{call}.txt");
-                let kept = self.0.around.keep(at.caller.space, user, file, text.clone()).await;
-                kept.inspect_err(
-                    |error| tracing::warn!(call.id = %call, %error, "A large result could not be kept"),
-                )
-                .ok()
-            }
-            None => None,
-        };
-        cut(result, &text, handle);
-    }
-
     /// The run that a call becomes.
     async fn task(
         &self,
@@ -305,7 +292,9 @@ impl Chat {
         foreseen: &Foreseen,
         reason: Reason,
     ) -> Result<NewRun, CallError> {
-        let shown = self.0.tools.shown(&at.caller, &request.tool, &foreseen.arguments).await?.on_record;
+        let binding = request.options.binding.as_deref();
+        let shown =
+            self.0.tools.shown(&at.caller, &request.tool, binding, &foreseen.arguments).await?.on_record;
         let shown = (shown != *foreseen.arguments).then_some(shown);
         // What nobody waits for is heard among what is sent to the conversation.
         let parent = match reason {

@@ -1,5 +1,6 @@
 //! A turn that nobody keeps: the same loop, forgotten when it is over.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ impl Chat {
         let id = RunId::from(Uuid::now_v7());
         let run = Run::unkept(id, caller.space, caller.user, NAME, Value::Null);
         let mut cx = RunContext::unkept(run, cancel);
-        let setup = Setup { from: 0, to: 0, replaces: None, at: Timestamp::now() };
+        let setup = Setup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at: Timestamp::now() };
         let input = vec![Letter::Said(chat.first.clone())];
         let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
         tracing::info!(

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::at::log_done;
 use crate::chat::{Chat, NAME};
 use crate::chat_run::ChatRun;
 use crate::event::ChatEvent;
@@ -32,9 +33,15 @@ impl ChatProgram {
         let chat = ChatRun::of(cx.run())?;
         let is_kept = cx.run().about.conversation.is_some();
         let mut transcript = Transcript::of(&chat, |key| cx.known(key));
-        // Only with the turn that is gone on with did anybody die.
-        let mut deaths = if transcript.open().is_some() { cx.run().deaths } else { 0 };
+        // Nobody died with a turn that is over: those are counted anew whenever a run waits.
+        let mut deaths = cx.run().deaths;
         loop {
+            let is_idle = transcript.open().is_none() && transcript.last > 0 && transcript.unheard.is_empty();
+            if is_idle && cx.cancellation().is_cancelled() {
+                // What somebody wanted to stop was over by then. What was sent since is nothing to stop.
+                cx.hear_cancel();
+                return Err(Halt::Waiting(vec![self.more(&transcript, cx, is_kept)]));
+            }
             if transcript.open().is_none() {
                 self.begin(cx, &chat, is_kept, &mut transcript).await?;
             }
@@ -93,7 +100,10 @@ impl ChatProgram {
             Letter::Ended(ended) => heard(&ended.output),
             Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
         });
-        ended.for_each(|result| self.0.0.listeners.tell(&result));
+        for result in ended {
+            log_done(cx.run().id, None, transcript.last + 1, &result);
+            self.0.0.listeners.tell(&result);
+        }
         if is_first {
             input.insert(0, Letter::Said(chat.first.clone()));
         }
@@ -101,6 +111,7 @@ impl ChatProgram {
             from: transcript.taken,
             to: transcript.taken_in_all,
             replaces: input.iter().filter_map(replaces).min(),
+            kept: self.0.keep_large(cx.run(), &input).await,
             at: Timestamp::now(),
         };
         transcript.last += 1;

@@ -120,7 +120,7 @@ fn said(turn: &Turn, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
     let mut turns = Vec::new();
     let ended: Vec<&TaskEnded> = turn.input.iter().filter_map(ended).collect();
     if !ended.is_empty() {
-        turns.extend(arrived(turn.turn, &ended));
+        turns.extend(arrived(turn, &ended));
     }
     let messages: Vec<&Message> = turn.input.iter().flat_map(messages).collect();
     for (place, message) in messages.iter().enumerate() {
@@ -213,8 +213,8 @@ fn ended(letter: &Letter) -> Option<&TaskEnded> {
 }
 
 /// Results that came by themselves, as calls and results of their own: a call has one result, and that was `pending`.
-fn arrived(turn: u32, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
-    let id = |place: usize| format!("{TOLD}{turn}_{place}");
+fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
+    let id = |place: usize| format!("{TOLD}{}_{place}", turn.turn);
     let calls = ended.iter().enumerate().map(|(place, ended)| Call {
         id: id(place),
         name: TASK_RESULT.to_owned(),
@@ -224,7 +224,7 @@ fn arrived(turn: u32, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
     let results = ended.iter().enumerate().map(|(place, ended)| {
         let mut output = ended.output.clone();
         if let Some(text) = too_large(&output) {
-            cut(&mut output, &text, None);
+            cut(&mut output, &text, turn.setup.kept.get(&ended.name).cloned());
         }
         let (content, is_error) = content(&output);
         ToolResult { call_id: id(place), name: TASK_RESULT.to_owned(), content, is_error }

@@ -1,14 +1,14 @@
 //! The tools of one turn: those of the agent, those named for this turn, those of whoever asks, and a few of the
 //! loop's own. Nothing here calls one.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use haft_core::agent::{Agent, AgentBinding, Overrides};
 use haft_core::nearest::nearest;
 use haft_core::schema::any_arguments;
-use haft_core::{Binding, ToolSpec, ToolVersion};
-use haft_engine::SpaceTools;
+use haft_core::{Binding, CallError, ErrorKind, SpaceId, ToolId, ToolSpec, ToolVersion};
+use haft_engine::{SpaceTools, ToolService};
 use haft_llm::ToolDefinition;
 use serde_json::{Value, json};
 
@@ -59,12 +59,39 @@ pub(crate) struct Bound {
     pub(crate) is_async: bool,
 }
 
+/// Tools of an agent that are called in a version of its own choice.
+pub(crate) type Pinned = HashMap<ToolId, Arc<ToolVersion>>;
+
+/// Finds them. One whose version is no longer there is left out, and told in the log.
+pub(crate) async fn pinned(
+    tools: &ToolService,
+    space: SpaceId,
+    agent: Option<&Agent>,
+) -> Result<Pinned, CallError> {
+    let mut pinned = Pinned::new();
+    let bindings = agent.map(|agent| agent.spec.bindings.as_slice()).unwrap_or_default();
+    for binding in bindings.iter().filter(|binding| binding.is_enabled && binding.pinned_version.is_some()) {
+        let meant = Binding { version: binding.pinned_version, ..Binding::default() };
+        match tools.version(space, &binding.tool_id.to_string(), Some(&meant)).await {
+            Ok(Some(tool)) => drop(pinned.insert(binding.tool_id.clone(), tool)),
+            Ok(None) => {}
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            Err(error) => tracing::warn!(
+                agent.id = agent.map(|agent| agent.id.to_string()), tool.id = %binding.tool_id, %error,
+                "A tool of an agent is left out"
+            ),
+        }
+    }
+    Ok(pinned)
+}
+
 impl Toolbox {
     /// Of an agent, of the names that this turn adds, and of whoever asks. Names that nobody has are left out.
     /// `defers` says that results may come later by themselves.
     pub(crate) fn new(
         tools: &SpaceTools<'_>,
         agent: Option<&Agent>,
+        pinned: &Pinned,
         named: &[String],
         client: &[ToolDefinition],
         defers: bool,
@@ -79,7 +106,10 @@ impl Toolbox {
             .iter()
             .filter(|binding| binding.is_enabled)
             .filter_map(|binding| {
-                let tool = tools.get(&binding.tool_id.to_string())?;
+                let tool = match binding.pinned_version {
+                    Some(_) => pinned.get(&binding.tool_id).cloned(),
+                    None => tools.get(&binding.tool_id.to_string()),
+                }?;
                 Some((binding.sort_order, tool, binding))
             })
             .collect();
@@ -262,6 +292,9 @@ fn has_tasks(transcript: &Transcript) -> bool {
 }
 
 fn has_cut(transcript: &Transcript) -> bool {
+    if transcript.turns.iter().any(|turn| !turn.setup.kept.is_empty()) {
+        return true;
+    }
     let mut calls = transcript.turns.iter().flat_map(|turn| turn.calls());
     calls.any(|call| match &call.state {
         CallState::Done(result) => result["data"]["handle"].is_string(),

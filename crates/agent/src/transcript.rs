@@ -3,6 +3,8 @@
 //! Read from the steps of a run, and from nothing else: what the model is shown, what doors show, and where a turn
 //! goes on after a crash are all this.
 
+use std::collections::BTreeMap;
+
 use haft_core::CallId;
 use haft_llm::{Call, EndReason, Reasoning, Usage};
 use haft_runs::{INBOX, Step, StepState};
@@ -48,6 +50,9 @@ pub struct Setup {
     pub to: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<u32>,
+    /// Where the whole of results is that came by themselves and are too large to be shown: by the id of the call.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<String, String>,
     pub at: Timestamp,
 }
 
@@ -202,6 +207,11 @@ pub(crate) mod key {
 
     pub(crate) fn call(turn: u32, step: u32, place: usize) -> String {
         format!("{turn}.{step}.{place}")
+    }
+
+    /// That what came of a task was told to who listens.
+    pub(crate) fn heard(turn: u32, step: u32, place: usize) -> String {
+        format!("{turn}.{step}.{place}.heard")
     }
 }
 

@@ -21,7 +21,7 @@ use crate::live::Talk;
 use crate::models::Asker;
 use crate::prompt::{Images, image, request, shown_images};
 use crate::said::Letter;
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Toolbox, pinned};
 use crate::transcript::{CallState, Finish, Transcript, TurnEnd, TurnStep, key};
 
 haft_core::templates! {
@@ -237,9 +237,11 @@ impl Chat {
             .flat_map(|letter| letter.tools().to_vec())
             .collect();
         self.0.tools.make_ready(run.space).await.map_err(or_back)?;
+        let pinned = pinned(&self.0.tools, run.space, agent.as_deref()).await.map_err(or_back)?;
         let toolbox = Toolbox::new(
             &self.0.tools.in_space(run.space),
             agent.as_deref(),
+            &pinned,
             &named,
             &chat.client_tools,
             standing.is_kept,

@@ -162,7 +162,12 @@ impl AgentBinding {
     /// The part of it that a call needs.
     pub fn to_binding(&self) -> Result<Binding, Violation> {
         let policy = PolicyRule::read(self.policy, self.ask_when.as_deref())?;
-        Ok(Binding { tool_config: ToolConfig::parse(self.tool_config.clone())?, policy })
+        Ok(Binding {
+            tool_config: ToolConfig::parse(self.tool_config.clone())?,
+            policy,
+            version: self.pinned_version,
+            cache_ttl: self.overrides.cache_ttl,
+        })
     }
 }
 

@@ -15,6 +15,10 @@ crate::templates! {
 pub struct Binding {
     pub tool_config: ToolConfig,
     pub policy: PolicyRule,
+    /// The version that is called; the one that counts now when absent.
+    pub version: Option<u64>,
+    /// So many seconds answers are kept, in place of what the tool says.
+    pub cache_ttl: Option<u64>,
 }
 
 /// Argument values a binding gives: defaults, which a call may override, and

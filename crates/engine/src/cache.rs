@@ -16,14 +16,21 @@ pub(crate) struct CallKey {
     user: Option<UserId>,
     /// Which entry of the catalogue: another version, or another tool of the same name, is another one.
     entry: u64,
+    /// Whoever wants answers to be younger takes none that was kept for longer.
+    ttl: Duration,
     arguments: String,
 }
 
 impl CallKey {
-    pub(crate) fn new(space: SpaceId, user: Option<UserId>, entry: u64, arguments: &Arguments) -> Self {
+    pub(crate) fn new(
+        space: SpaceId,
+        user: Option<UserId>,
+        (entry, ttl): (u64, Duration),
+        arguments: &Arguments,
+    ) -> Self {
         let mut text = String::new();
         write_canonical(arguments.as_value(), &mut text);
-        Self { space, user, entry, arguments: text }
+        Self { space, user, entry, ttl, arguments: text }
     }
 }
 

@@ -37,6 +37,9 @@ haft_core::templates! {
         "没有名为 {name} 的工具；是否想用 {near}？";
 }
 
+/// So many earlier versions are kept ready.
+const MOST_PINNED: usize = 1000;
+
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// One tool, ready to be called.
@@ -127,6 +130,8 @@ pub(crate) struct Catalogue {
     shared: ArcSwap<Layer>,
     spaces: ArcSwap<HashMap<SpaceId, Arc<Layer>>>,
     writing: Mutex<()>,
+    /// Tools in earlier versions that somebody calls, by the entry that counts now.
+    pinned: ArcSwap<HashMap<(u64, u64), Arc<Entry>>>,
     /// Other names of shared tools.
     aliases: HashMap<&'static str, ToolName>,
 }
@@ -147,6 +152,26 @@ impl Catalogue {
         }
         let name = self.aliases.get(name_or_id)?;
         self.shared.load().find(name.as_str()).cloned()
+    }
+
+    /// An entry in another version, where somebody called it before.
+    pub(crate) fn pinned(&self, live: &Entry, version: u64) -> Option<Arc<Entry>> {
+        self.pinned.load().get(&(live.number, version)).cloned()
+    }
+
+    /// Keeps an entry in another version. What it shares with the one that counts now, they share.
+    pub(crate) fn pin(&self, live: &Entry, version: ToolVersion, tool: PreparedTool) -> Arc<Entry> {
+        let _writing = lock(&self.writing);
+        let key = (live.number, version.version);
+        let mut pinned = HashMap::clone(&self.pinned.load());
+        if pinned.len() >= MOST_PINNED {
+            // Most are of tools that were changed since.
+            pinned.clear();
+        }
+        let entry = pinned.entry(key).or_insert_with(|| Arc::new(Entry::new(version, tool, Some(live))));
+        let entry = entry.clone();
+        self.pinned.store(Arc::new(pinned));
+        entry
     }
 
     /// All a space sees, by name.

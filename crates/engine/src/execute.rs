@@ -75,7 +75,8 @@ async fn cancellation(token: Option<&CancellationToken>) {
 async fn answer(engine: &Inner, call: &AdmittedCall, flight: &mut Flight<'_>) -> Result<Answered, CallError> {
     let spec = &call.entry.version.spec;
     let times = Times::of(spec, flight.options());
-    let ttl = Duration::from_secs(spec.cache_ttl);
+    let bound = flight.options().binding.as_ref().and_then(|binding| binding.cache_ttl);
+    let ttl = Duration::from_secs(bound.unwrap_or(spec.cache_ttl));
     let is_kept = !ttl.is_zero() && call.entry.effect == Effect::Read && !flight.parks();
     let cached = engine.cache.as_ref().filter(|_| is_kept);
     match cached {
@@ -103,7 +104,7 @@ async fn answer_by_cache(
     // What a caller's own secret fetched, or a caller's own file holds, is for that caller alone.
     let is_personal = prepared.secrets().iter().any(is_own) || prepared.reads_own_files(&call.arguments);
     let user = caller.user.filter(|_| is_personal);
-    let key = CallKey::new(caller.space, user, call.entry.number, &call.arguments);
+    let key = CallKey::new(caller.space, user, (call.entry.number, ttl), &call.arguments);
     let wants_fresh = flight.options().freshness == Freshness::Fresh;
     if !wants_fresh && let Some(data) = cache.get(&key).await {
         return Ok((data, true));

@@ -52,7 +52,7 @@ impl ToolService {
         binding: Option<&Binding>,
     ) -> Result<Option<Bearing>, CallError> {
         self.make_ready(caller.space).await?;
-        let Some(entry) = self.inner().catalogue.find(caller.space, tool) else { return Ok(None) };
+        let Some(entry) = self.entry(caller.space, tool, binding).await? else { return Ok(None) };
         let bound = binding.map(|binding| binding.policy.strictest()).unwrap_or_default();
         Ok(Some(Bearing {
             is_async: entry.version.spec.run_async,
@@ -66,10 +66,9 @@ impl ToolService {
     pub async fn foresee(&self, caller: &Caller, request: CallRequest) -> Result<Foreseen, CallError> {
         let CallRequest { tool, arguments, options } = request;
         self.make_ready(caller.space).await?;
-        let catalogue = &self.inner().catalogue;
-        let entry = catalogue.find(caller.space, &tool);
-        let entry = entry.ok_or_else(|| catalogue.unknown(caller.space, &tool))?;
         let binding = options.binding.clone();
+        let entry = self.entry(caller.space, &tool, binding.as_deref()).await?;
+        let entry = entry.ok_or_else(|| self.inner().catalogue.unknown(caller.space, &tool))?;
         let allowed = options.approved();
         let admitted = admit_anywhere(entry, arguments, &allowed).await;
         let AdmittedCall { entry, arguments, .. } = admitted.map_err(|refusal| refusal.error)?;
@@ -88,9 +87,15 @@ impl ToolService {
 
     /// Arguments as they may be shown: without the secrets of their tool and what opens files; on record, also
     /// without what the tool's author wants nobody to see.
-    pub async fn shown(&self, caller: &Caller, tool: &str, arguments: &Value) -> Result<Shown, CallError> {
+    pub async fn shown(
+        &self,
+        caller: &Caller,
+        tool: &str,
+        binding: Option<&Binding>,
+        arguments: &Value,
+    ) -> Result<Shown, CallError> {
         self.make_ready(caller.space).await?;
-        let Some(entry) = self.inner().catalogue.find(caller.space, tool) else {
+        let Some(entry) = self.entry(caller.space, tool, binding).await? else {
             return Ok(Shown { to_people: arguments.clone(), on_record: arguments.clone() });
         };
         let mask = match entry.prepared.secrets().is_empty() {
@@ -127,7 +132,8 @@ impl ToolService {
             None => None,
         };
         self.make_ready(caller.space).await?;
-        let entry = inner.catalogue.find(caller.space, &tool);
+        // What is over is on record, also where its version is no longer there.
+        let entry = self.entry(caller.space, &tool, options.binding.as_deref()).await.ok().flatten();
         let mut flight = Flight::start(caller, &options, &tool, entry, inner.events.as_ref(), place);
         flight.refused(Arc::new(arguments), Vec::new());
         self.mask(&mut flight, caller).await;

@@ -91,6 +91,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         record::TEMPLATES,
         secrets::TEMPLATES,
         service::TEMPLATES,
+        source::TEMPLATES,
     ];
     own.into_iter().flatten().copied().collect()
 }

@@ -7,8 +7,8 @@ use haft_core::call::{ProgressSink, RunMode};
 use haft_core::mask::Mask;
 use haft_core::schema::Admitted;
 use haft_core::{
-    Arguments, Artifacts, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Message, Parked,
-    Prepared, Reply, Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
+    Arguments, Artifacts, Binding, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Message,
+    Parked, Prepared, Reply, Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -203,14 +203,19 @@ impl ToolService {
         };
         self.make_ready(caller.space).await?;
         let events = self.0.events.as_ref().filter(|_| !dry);
-        let entry = self.0.catalogue.find(caller.space, &tool);
+        let (entry, missing) = match self.entry(caller.space, &tool, options.binding.as_deref()).await {
+            Ok(entry) => (entry, None),
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            Err(error) => (None, Some(error)),
+        };
         let mut flight = Flight::start(caller, &options, &tool, entry.clone(), events, place);
         if parks {
             flight.set_parking();
         }
         let Some(entry) = entry else {
             flight.refused(Arc::new(arguments), Vec::new());
-            return Ok(Leg::Landed(flight.land(Err(self.0.catalogue.unknown(caller.space, &tool)))));
+            let error = missing.unwrap_or_else(|| self.0.catalogue.unknown(caller.space, &tool));
+            return Ok(Leg::Landed(flight.land(Err(error))));
         };
         if options.resumed.is_some() && entry.prepared.reply() == Reply::Now {
             let error =
@@ -244,6 +249,41 @@ impl ToolService {
         // Refused, or answered from the cache: what it was given may hold a secret all the same.
         self.mask(&mut flight, caller).await;
         Ok(Leg::Landed(flight.land(outcome)))
+    }
+
+    /// The tool that is meant, in the version that is.
+    pub(crate) async fn entry(
+        &self,
+        space: SpaceId,
+        tool: &str,
+        binding: Option<&Binding>,
+    ) -> Result<Option<Arc<Entry>>, CallError> {
+        let Some(live) = self.0.catalogue.find(space, tool) else { return Ok(None) };
+        let pinned = binding.and_then(|binding| binding.version);
+        let Some(pinned) = pinned.filter(|pinned| *pinned != live.version.version) else {
+            return Ok(Some(live));
+        };
+        match (self.0.catalogue.pinned(&live, pinned), &self.0.loader) {
+            (Some(entry), _) => Ok(Some(entry)),
+            // In a box: most calls need none of the room it takes.
+            (None, Some(loader)) => {
+                let loading = loader.pin(space, &live, pinned, &self.0.catalogue, &self.0.kinds);
+                Box::pin(loading).await.map(Some)
+            }
+            // Where nothing is kept there is one version of each.
+            (None, None) => Ok(Some(live)),
+        }
+    }
+
+    /// The same as it is written down.
+    pub async fn version(
+        &self,
+        space: SpaceId,
+        tool: &str,
+        binding: Option<&Binding>,
+    ) -> Result<Option<Arc<ToolVersion>>, CallError> {
+        self.make_ready(space).await?;
+        Ok(self.entry(space, tool, binding).await?.map(|entry| entry.version.clone()))
     }
 
     /// Looks up what the record of a call may not hold, where nobody has.

@@ -5,12 +5,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use haft_core::{BoxFuture, CallError, ErrorKind, SpaceId, ToolId, ToolVersion};
+use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId, ToolId, ToolVersion};
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Entry};
 use crate::lock::lock;
 use crate::prepare::{Kinds, PreparedTool};
+
+haft_core::templates! {
+    NO_VERSION = "tool.noVersion",
+        "there is no version {version} of {tool}; pin another, or none",
+        "{tool} 没有版本 {version}；请改为固定其他版本，或不固定";
+}
 
 /// Keeps the tools of spaces.
 pub trait ToolSource: Send + Sync {
@@ -20,6 +26,14 @@ pub trait ToolSource: Send + Sync {
         space: SpaceId,
         known: &'a HashMap<ToolId, u64>,
     ) -> BoxFuture<'a, Result<Loaded, CallError>>;
+
+    /// A tool in a version that need not be the one that counts now; nothing where it is not kept.
+    fn version<'a>(
+        &'a self,
+        space: SpaceId,
+        tool: &'a ToolId,
+        version: u64,
+    ) -> BoxFuture<'a, Result<Option<ToolVersion>, CallError>>;
 }
 
 /// What a source has for a space.
@@ -71,6 +85,31 @@ impl Loader {
             return Ok(());
         }
         self.load(space, catalogue, kinds).await
+    }
+
+    /// A tool in the version that somebody pinned. Its name, and whether it is switched on, are those it has now.
+    pub(crate) async fn pin(
+        &self,
+        space: SpaceId,
+        live: &Arc<Entry>,
+        pinned: u64,
+        catalogue: &Catalogue,
+        kinds: &Kinds,
+    ) -> Result<Arc<Entry>, CallError> {
+        let id = &live.version.id;
+        let missing = || {
+            let message = Message::new(&NO_VERSION).with("version", pinned).with("tool", &live.name);
+            CallError::new(ErrorKind::NotFound, message).detail("what", "version")
+        };
+        let mut version = self.source.version(space, id, pinned).await?.ok_or_else(missing)?;
+        version.spec.name = live.version.spec.name.clone();
+        version.spec.is_active = live.version.spec.is_active;
+        let (kinds, spec) = (kinds.clone(), version.spec.clone());
+        let prepared = tokio::task::spawn_blocking(move || kinds.prepare(spec, None)).await;
+        let prepared = prepared.map_err(|error| {
+            CallError::text(ErrorKind::Internal, "the version could not be prepared").caused_by(error)
+        })?;
+        Ok(catalogue.pin(live, version, prepared?))
     }
 
     fn turn(&self, space: SpaceId) -> Arc<AsyncMutex<()>> {

@@ -215,9 +215,10 @@ impl RunContext {
             }
         }
         if !effect.is_repeatable() || !waits.is_empty() {
-            let (lease, done) = (self.lease, self.take_unnoted());
+            let (lease, done) = (self.lease, self.unnoted());
             self.keep(|journal| journal.reserve(lease, key.to_owned(), effect, done.clone(), waits.clone()))
                 .await?;
+            self.noted();
             self.steps.insert(key.to_owned(), Step::begun(key, effect, StepState::Reserved));
             for Wait { key, for_what, shown, .. } in waits {
                 let begun = Step::begun(&key, Effect::Read, StepState::Waiting);
@@ -246,6 +247,10 @@ impl RunContext {
         let mut under_way = FuturesUnordered::new();
         let keys: Vec<(String, Effect)> =
             planned.iter().map(|planned| (planned.key.clone(), planned.effect)).collect();
+        if keys.iter().any(|(_, effect)| *effect == Effect::Idempotent) {
+            // Others know such a call by the name it was given: they are to hear no second one for it.
+            self.note().await?;
+        }
         for (place, Planned { key, effect, work }) in planned.into_iter().enumerate() {
             match self.steps.get(&key).map(|step| (step.state, step.effect)) {
                 Some((StepState::Done, _)) => {
@@ -258,9 +263,10 @@ impl RunContext {
                 Some((StepState::Reserved | StepState::Waiting, _)) | None => {}
             }
             if !effect.is_repeatable() {
-                let (lease, done) = (self.lease, self.take_unnoted());
+                let (lease, done) = (self.lease, self.unnoted());
                 self.keep(|journal| journal.reserve(lease, key.clone(), effect, done.clone(), Vec::new()))
                     .await?;
+                self.noted();
                 self.steps.insert(key.clone(), Step::begun(&key, effect, StepState::Reserved));
                 self.failpoints.pass("reserved");
             }
@@ -347,8 +353,10 @@ impl RunContext {
         if self.unnoted.is_empty() {
             return Ok(());
         }
-        let (lease, done) = (self.lease, self.take_unnoted());
-        self.keep(|journal| journal.done(lease, done.clone())).await
+        let (lease, done) = (self.lease, self.unnoted());
+        self.keep(|journal| journal.done(lease, done.clone())).await?;
+        self.noted();
+        Ok(())
     }
 
     /// Carries something out while what was done before is noted; not at all, where it may be noted with this.
@@ -357,7 +365,7 @@ impl RunContext {
         if self.unnoted.is_empty() {
             return (Ok(()), work.await);
         }
-        if let Some(note_by) = self.note_by
+        if let Some(note_by) = self.note_by.filter(|note_by| *note_by > Instant::now())
             && let Ok(output) = timeout_at(note_by, &mut work).await
         {
             return (Ok(()), output);
@@ -365,14 +373,19 @@ impl RunContext {
         tokio::join!(self.note(), work)
     }
 
-    fn take_unnoted(&mut self) -> Arc<[DoneStep]> {
+    /// What is to be noted. It stays so until it was: whoever is stopped meanwhile gives it back with the run.
+    fn unnoted(&self) -> Arc<[DoneStep]> {
+        self.unnoted.clone().into()
+    }
+
+    fn noted(&mut self) {
         self.note_by = None;
-        std::mem::take(&mut self.unnoted).into()
+        self.unnoted.clear();
     }
 
     pub(crate) async fn suspend(mut self, waits: Vec<Wait>) -> Result<(), Halt> {
         let suspended = Suspended {
-            done: self.take_unnoted(),
+            done: self.unnoted(),
             undone: std::mem::take(&mut self.undone),
             waits,
             cancel_heard: self.cancel_heard,
@@ -384,8 +397,8 @@ impl RunContext {
     pub(crate) async fn finish(mut self, ended: Ended) -> Result<(), Halt> {
         let lease = self.lease;
         // What the run gave as a whole need not be kept twice.
-        self.unnoted.retain(|step| step.output != ended.output);
-        let done = self.take_unnoted();
+        self.unnoted.retain(|step| *step.output != ended.output);
+        let done = self.unnoted();
         self.failpoints.pass("before_commit");
         self.keep(|journal| journal.finish(lease, done.clone(), ended.clone())).await?;
         self.failpoints.pass("after_commit");
@@ -398,9 +411,9 @@ impl RunContext {
         self.finish(ended).await
     }
 
-    pub(crate) async fn release(mut self) -> Result<(), Halt> {
+    pub(crate) async fn release(self) -> Result<(), Halt> {
         self.failpoints.pass("before_release");
-        let (lease, done) = (self.lease, self.take_unnoted());
+        let (lease, done) = (self.lease, self.unnoted());
         self.keep(|journal| journal.release(lease, done.clone())).await
     }
 
@@ -410,7 +423,7 @@ impl RunContext {
             let by = if effect.is_repeatable() { Instant::now() + GATHERING } else { Instant::now() };
             self.note_by = Some(self.note_by.map_or(by, |known| known.min(by)));
             self.unnoted.retain(|step| step.key != key);
-            self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: output.clone() });
+            self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: Arc::new(output.clone()) });
         }
         let step = Step { output: Some(output), ..Step::begun(key, effect, StepState::Done) };
         self.steps.insert(key.to_owned(), step);

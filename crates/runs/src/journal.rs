@@ -19,7 +19,7 @@ pub type Kept<'a, T> = BoxFuture<'a, Result<T, CallError>>;
 pub struct DoneStep {
     pub key: String,
     pub effect: Effect,
-    pub output: Value,
+    pub output: Arc<Value>,
 }
 
 /// How a run is let go of that goes on later.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use haft_core::{BoxFuture, CallError, SpaceId, ToolId};
+use haft_core::{BoxFuture, CallError, SpaceId, ToolId, ToolVersion};
 use haft_engine::{Loaded, ToolSource};
-use haft_store::Store;
+use haft_store::{Store, VersionInfo, VersionState};
 
 /// Tools as the store keeps them.
 pub struct StoredTools {
@@ -38,5 +38,22 @@ impl ToolSource for StoredTools {
         known: &'a HashMap<ToolId, u64>,
     ) -> BoxFuture<'a, Result<Loaded, CallError>> {
         Box::pin(self.read(space, known))
+    }
+
+    fn version<'a>(
+        &'a self,
+        space: SpaceId,
+        tool: &'a ToolId,
+        version: u64,
+    ) -> BoxFuture<'a, Result<Option<ToolVersion>, CallError>> {
+        Box::pin(async move {
+            let versions = self.store.versions(space, tool).await?;
+            // One that waits for an approval is called by nobody.
+            let is_live = |known: &VersionInfo| known.version == version && known.state == VersionState::Live;
+            match versions.iter().any(is_live) {
+                true => self.store.get_version(space, tool, version).await,
+                false => Ok(None),
+            }
+        })
     }
 }

@@ -8,10 +8,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use haft_core::agent::Agent;
 use haft_core::{CallError, SpaceId};
 
-use crate::Store;
+use crate::{Store, name};
 
 /// So many are kept at most.
 const MOST: usize = 10_000;
+
+/// No name that an agent can have takes more bytes; longer ones, which anybody may ask for, are not kept.
+const LONGEST: usize = 4 * name::LONGEST;
 
 /// What was asked for since a change, also where there is none of that name.
 #[derive(Default)]
@@ -54,7 +57,9 @@ impl Store {
             return Ok(known);
         }
         let agent = self.get_agent(space, id_or_name).await?.map(Arc::new);
-        self.known_agents().put(revision, space, id_or_name, agent.clone());
+        if id_or_name.len() <= LONGEST {
+            self.known_agents().put(revision, space, id_or_name, agent.clone());
+        }
         Ok(agent)
     }
 }

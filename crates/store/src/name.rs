@@ -15,7 +15,7 @@ haft_core::templates! {
         "只能包含 1 到 {most} 个字母、数字、_ 或 -";
 }
 
-const LONGEST: usize = 100;
+pub(crate) const LONGEST: usize = 100;
 const LONGEST_SECRET: usize = 64;
 
 /// A name for people. It never looks like an id, so that a path can hold either.

@@ -7,6 +7,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use tokio::sync::watch;
 
+use crate::sqlite::STATEMENTS;
 use crate::{failure, feed};
 
 haft_core::templates! {
@@ -31,7 +32,7 @@ impl PostgresDb {
     pub(crate) async fn open(url: &SecretString) -> Result<Self, CallError> {
         let options = url.expose_secret().parse::<PgConnectOptions>();
         let options = options.map_err(|_| CallError::new(ErrorKind::Validation, Message::new(&BAD_URL)))?;
-        let options = options.application_name("haft").options([
+        let options = options.application_name("haft").statement_cache_capacity(STATEMENTS).options([
             ("statement_timeout", STATEMENT),
             // Whoever stops in the middle of a change must not stop all others.
             ("idle_in_transaction_session_timeout", LOCK),

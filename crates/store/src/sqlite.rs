@@ -34,6 +34,8 @@ const DATABASE: &str = "haft.db";
 const LOCK: &str = "haft.lock";
 const PAGE: u32 = 4096;
 const READERS: u32 = 4;
+/// So many statements are kept prepared: those that write many rows have a form for each number of them.
+pub(crate) const STATEMENTS: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) struct SqliteDb {
@@ -63,7 +65,8 @@ impl SqliteDb {
             .foreign_keys(true)
             .busy_timeout(PATIENCE)
             // What a statement would take back is kept in memory, and not in a file for each of them.
-            .pragma("temp_store", "memory");
+            .pragma("temp_store", "memory")
+            .statement_cache_capacity(STATEMENTS);
         let writing = options
             .clone()
             .create_if_missing(true)

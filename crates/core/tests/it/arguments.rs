@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::call::Validation;
-use haft_core::{Binding, Locale, PolicyRule, ToolConfig, ToolSchema};
+use haft_core::{Binding, Locale, ToolConfig, ToolSchema};
 use serde_json::{Value, json};
 
 fn schema(document: Value) -> ToolSchema {
@@ -254,7 +254,7 @@ fn defaults_come_from_schema_then_binding_then_call() {
     }));
     let config = json!({"limit": 10, "$fixed": {"region": "cn"}});
     let config = ToolConfig::parse(config.as_object().cloned().expect("an object")).expect("a config");
-    let binding = Arc::new(Binding { tool_config: config, policy: PolicyRule::default() });
+    let binding = Arc::new(Binding { tool_config: config, ..Binding::default() });
     let admit = |arguments: Value, binding: Option<&Binding>| {
         let admitted = search.admit(arguments, binding, Validation::Gentle).expect("fits");
         admitted.arguments.as_value().clone()

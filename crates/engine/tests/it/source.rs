@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_engine::{
-    BoxFuture, CallError, CallOptions, CallRequest, Caller, ErrorKind, Loaded, Locale, Message, Source,
-    SpaceId, Tool, ToolId, ToolService, ToolSource, ToolVersion,
+    Binding, BoxFuture, CallError, CallOptions, CallRequest, Caller, ErrorKind, Loaded, Locale, Message,
+    Source, SpaceId, Tool, ToolId, ToolService, ToolSource, ToolVersion,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -18,6 +18,8 @@ use crate::support::builder;
 #[derive(Default)]
 struct Kept {
     tools: Mutex<Vec<ToolVersion>>,
+    /// Versions that count no more.
+    earlier: Mutex<Vec<ToolVersion>>,
     loads: AtomicUsize,
     is_away: Mutex<bool>,
 }
@@ -40,6 +42,17 @@ impl ToolSource for Kept {
             let all: HashSet<ToolId> = of_space().map(|tool| tool.id.clone()).collect();
             Ok(Loaded { changed: of_space().filter(is_new).cloned().collect(), all })
         })
+    }
+
+    fn version<'a>(
+        &'a self,
+        _: SpaceId,
+        tool: &'a ToolId,
+        version: u64,
+    ) -> BoxFuture<'a, Result<Option<ToolVersion>, CallError>> {
+        let earlier = self.earlier.lock().expect("a lock");
+        let found = earlier.iter().find(|kept| kept.id == *tool && kept.version == version).cloned();
+        Box::pin(async move { Ok(found) })
     }
 }
 
@@ -125,4 +138,31 @@ async fn a_source_that_is_away_fails_the_call_and_not_the_next() {
     *kept.is_away.lock().expect("a lock") = true;
     assert!(tools.renew(space(1)).await.is_err());
     assert_eq!(calls(&tools, space(1), "one").await, Ok(true), "what was loaded stays");
+}
+
+#[tokio::test]
+async fn a_binding_calls_the_version_that_it_means() {
+    let kept = Arc::new(Kept::default());
+    let first = version(space(1), "one", "mock");
+    let mut second = first.clone();
+    second.version = 2;
+    second.spec.config.insert("answers".to_owned(), json!([{"data": 2}]));
+    kept.earlier.lock().expect("a lock").push(first);
+    kept.change(|tools| tools.push(second));
+    let tools = builder().tools(kept.clone()).build();
+    let call = async |version: Option<u64>| {
+        let caller =
+            Caller { space: space(1), user: None, source: Source::Api, locale: Locale::En, request: None };
+        let binding = Arc::new(Binding { version, ..Binding::default() });
+        let options = CallOptions::default().binding(binding);
+        let request = CallRequest { tool: "one".to_owned(), arguments: json!({}), options };
+        tools.call(&caller, request).await.expect("a result")
+    };
+    assert_eq!(call(None).await.data(), Some(&json!(2)));
+    assert_eq!(call(Some(2)).await.data(), Some(&json!(2)));
+    assert_ne!(call(Some(1)).await.data(), Some(&json!(2)));
+    kept.earlier.lock().expect("a lock").clear();
+    assert!(call(Some(1)).await.is_success(), "what was prepared once is ready");
+    let missing = call(Some(9)).await;
+    assert_eq!(missing.error().map(|error| error.message().id()), Some("tool.noVersion"));
 }

@@ -119,7 +119,7 @@ pub(crate) fn python(script: &str, arguments: &[&Path]) -> Option<String> {
 }
 
 /// Runs a statement past a server that has ended, or says that it cannot be run here.
-fn statement(place: &Place, settings: &Settings, file: &str, sql: &str) -> Option<()> {
+pub(crate) fn statement(place: &Place, settings: &Settings, file: &str, sql: &str) -> Option<()> {
     if place.is_postgres() {
         database::psql(settings.get("HAFT_DATABASE_URL"), sql);
         return Some(());

@@ -6,12 +6,13 @@ mod begin;
 mod later;
 mod program;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::call::{Freshness, Validation};
 use haft_core::{
-    AgentId, CallError, CallId, CallOptions, Caller, ConversationId, ErrorKind, Locale, Message, RunId,
-    Source, SpaceId, ToolExecutionResult, UserId,
+    AgentId, Binding, CallError, CallId, CallOptions, Caller, ConversationId, ErrorKind, Locale, Message,
+    RunId, Source, SpaceId, ToolExecutionResult, UserId,
 };
 use haft_engine::CallRequest;
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,11 @@ pub struct CallRun {
     /// So many agents and flows it is within.
     #[serde(default, skip_serializing_if = "is_none")]
     pub depth: u32,
+    /// The version that a binding means, whatever counts now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_ttl: Option<u64>,
 }
 
 fn is_none(count: &u32) -> bool {
@@ -128,6 +134,14 @@ impl CallRun {
         Caller { space: run.space, user: self.user, source: self.source, locale: self.locale, request: None }
     }
 
+    /// What is left to heed of the binding that let it in: its values are among the arguments, and who is to be
+    /// asked is known.
+    pub(crate) fn binding(&self) -> Option<Binding> {
+        let (version, cache_ttl) = (self.pinned, self.cache_ttl);
+        let is_bound = version.is_some() || cache_ttl.is_some();
+        is_bound.then(|| Binding { version, cache_ttl, ..Binding::default() })
+    }
+
     /// The call as the engine is asked for it. Its arguments were made to fit when it was taken on.
     pub fn request(&self) -> CallRequest {
         let options = CallOptions {
@@ -141,6 +155,7 @@ impl CallRun {
             conversation: self.conversation,
             replay_of: self.replay_of.clone(),
             depth: self.depth,
+            binding: self.binding().map(Arc::new),
             ..CallOptions::default()
         };
         CallRequest { tool: self.tool.clone(), arguments: self.arguments.clone(), options }

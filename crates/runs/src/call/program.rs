@@ -231,7 +231,8 @@ impl CallProgram {
     ) -> Result<Result<Option<Value>, CallError>, Halt> {
         let spec = &foreseen.tool.spec;
         let caller = call.caller(context.run());
-        let shown = self.tools.shown(&caller, &call.tool, &foreseen.arguments).await?;
+        let shown =
+            self.tools.shown(&caller, &call.tool, call.binding().as_ref(), &foreseen.arguments).await?;
         // What was approved was this version; another one is another question.
         let wait = Wait {
             key: format!("{APPROVAL}:{}", foreseen.tool.version),

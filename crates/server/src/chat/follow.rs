@@ -117,6 +117,13 @@ impl Follow {
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Told>>, CallError> {
         loop {
             self.begins.mark_unchanged();
+            // What is left of the turn that is followed, also where another has taken its place.
+            let followed = self.talk.as_ref().map(|(talk, _)| talk.clone());
+            let followed =
+                followed.filter(|talk| self.goes_on_with(talk) && talk.stream == self.place.stream);
+            if let Some(told) = followed.map(|talk| self.hear(&talk)).filter(|told| !told.is_empty()) {
+                return Ok(Some(told));
+            }
             if let Some(talk) = self.chat.live().talk(self.id).filter(|talk| self.goes_on_with(talk)) {
                 let told = self.hear(&talk);
                 if !told.is_empty() {

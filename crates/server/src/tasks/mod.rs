@@ -169,7 +169,9 @@ impl Tasks {
         if !is_queued && how.async_after.is_none() && how.key.is_none() && !comes_later {
             return plain(state, caller, asked, request).await;
         }
-        let shown = state.tools.shown(caller, &request.tool, &foreseen.arguments).await?.on_record;
+        let shown =
+            state.tools.shown(caller, &request.tool, request.options.binding.as_deref(), &foreseen.arguments);
+        let shown = shown.await?.on_record;
         let shown = (shown != *foreseen.arguments).then_some(shown);
         let begin = Begin {
             id: RunId::from(Uuid::now_v7()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use haft_core::{CallError, RunId, SpaceId};
-use haft_runs::{Run, RunStatus, Step};
+use haft_runs::{Run, RunStatus, Step, StepState};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 
@@ -173,7 +173,10 @@ impl RunJournal {
     pub async fn approval(&self, space: SpaceId, id: RunId) -> Result<Option<Approval>, CallError> {
         let Some(run) = self.get(space, id).await? else { return Ok(None) };
         let steps = self.steps(space, id).await?;
-        let step = steps.into_iter().rfind(|step| step.waits_for.as_deref() == Some("approval"));
+        let mut asked: Vec<Step> =
+            steps.into_iter().filter(|step| step.waits_for.as_deref() == Some("approval")).collect();
+        let waiting = asked.iter().position(|step| step.state == StepState::Waiting);
+        let step = waiting.map(|place| asked.swap_remove(place)).or_else(|| asked.pop());
         Ok(step.map(|step| Approval { run, step }))
     }
 

@@ -117,7 +117,7 @@ async fn who_lost_its_lease_writes_nothing() {
         assert!(journal.release(late, Arc::default()).await.expect("given back"));
         let next = one(&journal).await;
         assert_eq!(next.lease, Lease { run: id, epoch: 2 });
-        let done = [DoneStep { key: "x".to_owned(), effect: Effect::Read, output: json!(1) }];
+        let done = [DoneStep { key: "x".to_owned(), effect: Effect::Read, output: Arc::new(json!(1)) }];
         let ended = succeeded(json!("late"));
         assert!(!journal.finish(late, Arc::default(), ended).await.expect("refused"));
         assert!(!journal.done(late, Arc::from(done)).await.expect("refused"));

@@ -154,3 +154,31 @@ async fn desk_with_slow_tool(permits: Arc<Semaphore>) -> Desk {
     });
     Desk::with(model.await, upstream.await).await
 }
+
+#[tokio::test]
+async fn a_stop_that_came_too_late_stops_nothing_that_is_said_afterwards() {
+    let desk = Desk::new(async |_: AskedModel| ModelReply::says("Yes.")).await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let reply = desk.ask(&agent, "Rome?").await;
+    let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
+    let Desk { server, settings, model, _place: place, .. } = desk;
+    server.terminate();
+    assert_eq!(server.ended().await, Some(0));
+    // As it stands when somebody says stop while the turn, which is over, is being kept.
+    let sql = format!("UPDATE runs SET status = 'queued', cancel_asked = 1 WHERE id = '{id}'");
+    let Some(()) = crate::survival::statement(&place, &settings, "haft.db", &sql) else { return };
+    let (_server, api) = settings.start().await;
+    eventually("it is at rest", async || {
+        let mut rests = 0;
+        for _ in 0..5 {
+            let read = api.get(&format!("/api/conversations/{id}")).await;
+            rests += u32::from(read.data()["status"] == "idle");
+        }
+        rests == 5
+    })
+    .await;
+    let body = json!({"conversationId": id, "messages": [user("And now?")]});
+    let again = api.post("/api/chat", &body).await;
+    assert_eq!((again.status, &again.data()["finishReason"]), (200, &json!("stop")), "{}", again.body);
+    assert_eq!(model.refused(), Vec::<String>::new());
+}

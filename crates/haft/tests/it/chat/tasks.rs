@@ -234,3 +234,39 @@ async fn a_full_queue_is_told_to_the_model_and_the_conversation_stays() {
     assert_eq!(turns(&desk, &id).await.len(), 1);
     desk.check();
 }
+
+#[tokio::test]
+async fn a_large_result_that_comes_later_is_read_on_by_its_handle() {
+    let upstream = Upstream::start(|_| {
+        let rows: Vec<String> = (0..5000).map(|n| format!("row-{n}-end")).collect();
+        haft_testkit::json_reply(200, &json!({"rows": rows}))
+    });
+    let model = ModelServer::start(async |asked: AskedModel| {
+        let told = asked.messages.iter().rev().find_map(|message| message.results.first());
+        let content = told.map(|told| serde_json::from_str::<Value>(&told.content).unwrap_or_default());
+        match content {
+            None => ModelReply::calls([("report", json!({"city": "Rome"}))]),
+            Some(content) if content["status"] == "pending" => ModelReply::says("It is on its way."),
+            Some(content) if content["handle"].is_string() => {
+                let arguments = json!({"handle": content["handle"], "find": "row-4999-end"});
+                ModelReply::calls([("read_result", arguments)])
+            }
+            Some(content) => {
+                ModelReply::says(content["text"].as_str().and_then(|text| text.get(..12)).unwrap_or("?"))
+            }
+        }
+    });
+    let desk = Desk::with(model.await, upstream.await).await;
+    desk.tool("report", json!({"async": true})).await;
+    let agent = desk.agent(Dialect::Openai, &["report"], json!({})).await;
+    let reply = desk.ask(&agent, "A report, please.").await;
+    let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
+    eventually("the agent takes a turn by itself", async || {
+        turns(&desk, &id).await.get(1).is_some_and(|turn| turn["finishReason"] == "stop")
+    })
+    .await;
+    assert_eq!(turns(&desk, &id).await[1]["message"]["content"], "row-4999-end");
+    let seen = desk.model.seen();
+    assert!(seen.iter().all(|asked| asked.results().iter().all(|result| result.content.len() < 33_000)));
+    desk.check();
+}

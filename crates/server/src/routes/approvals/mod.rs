@@ -219,8 +219,9 @@ async fn edit(
     let mut request = call.request();
     request.arguments = restored(edited, shown, &call.arguments);
     request.options.consent = Consent::Given;
+    let binding = request.options.binding.clone();
     let arguments = state.tools.foresee(&caller, request).await?.arguments;
-    let shown = state.tools.shown(&caller, &call.tool, &arguments).await?.to_people;
+    let shown = state.tools.shown(&caller, &call.tool, binding.as_deref(), &arguments).await?.to_people;
     let shown = (shown != *arguments).then_some(shown);
     Ok((arguments.as_ref().clone(), shown))
 }

@@ -29,15 +29,19 @@ pub(super) async fn read(
     let mut bindings = agent.map(|agent| agent.spec.bindings.clone()).unwrap_or_default();
     bindings.retain(|binding| binding.is_enabled);
     bindings.sort_by_key(|binding| binding.sort_order);
-    let bound = bindings.iter().filter_map(|binding| {
-        let tool = tools.get(&binding.tool_id.to_string()).filter(|tool| tool.spec.is_active)?;
-        let mut definition = ToolDefinition::from(&tool.spec);
-        // What the model can neither see nor change is not shown to it.
-        binding.to_binding().ok()?.tool_config.hide_fixed(&mut definition.parameters);
-        definition.run_async = binding.overrides.run_async.unwrap_or(definition.run_async);
-        Some(definition)
-    });
-    let mut definitions: Vec<ToolDefinition> = bound.collect();
+    let mut definitions: Vec<ToolDefinition> = Vec::new();
+    for binding in &bindings {
+        let (id, Ok(meant)) = (binding.tool_id.to_string(), binding.to_binding()) else { continue };
+        // A version that is no longer there is not shown to the model either.
+        let Ok(Some(tool)) = state.tools.version(caller.space, &id, Some(&meant)).await else { continue };
+        if tool.spec.is_active {
+            let mut definition = ToolDefinition::from(&tool.spec);
+            // What the model can neither see nor change is not shown to it.
+            meant.tool_config.hide_fixed(&mut definition.parameters);
+            definition.run_async = binding.overrides.run_async.unwrap_or(definition.run_async);
+            definitions.push(definition);
+        }
+    }
     let named = transcript.turns.iter().flat_map(|turn| &turn.input).flat_map(|letter| letter.tools());
     for tool in named.filter_map(|name| tools.get(name)) {
         if !definitions.iter().any(|known| known.name == tool.spec.name) {
