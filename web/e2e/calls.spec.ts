@@ -139,7 +139,8 @@ test('a call is made again, and the new one leads back to the first', async ({ c
   await opened.getByRole('link', { name: 'the earlier call' }).click();
   await expect(page).toHaveURL(new RegExp(`call=${first}`));
   await page.keyboard.press('Escape');
-  await expect(rows(page)).toHaveCount(2);
+  // With the keys on a row nothing moves: what comes then is announced.
+  await expect(rows(page).nth(1).or(page.getByRole('button', { name: '1 new call' }))).toBeVisible();
 });
 
 test('letters that lead from row to row are only letters where arguments are edited', async ({ console: page, haft, upstream }) => {

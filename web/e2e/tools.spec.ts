@@ -213,6 +213,8 @@ test('a tool is switched off, refuses, and is switched on again', async ({ conso
   await page.getByText('Active', { exact: true }).click();
   await expect(page.getByRole('switch', { name: 'Off' })).not.toBeChecked();
   await expect(page.getByText('This tool is switched off')).toBeVisible();
+  // The switch shows what is wanted before the server has it.
+  await expect(page.getByText('Version 2')).toBeVisible();
   await page.getByRole('button', { name: 'Run' }).click();
   await expect(page.getByRole('alert')).toContainText('Tool disabled');
   expect(upstream.seen).toHaveLength(0);
@@ -222,6 +224,7 @@ test('a tool is switched off, refuses, and is switched on again', async ({ conso
   await page.getByRole('link', { name: /get_weather/ }).click();
   await page.getByText('Off', { exact: true }).click();
   await expect(page.getByRole('switch', { name: 'Active' })).toBeChecked();
+  await expect(page.getByText('Version 3')).toBeVisible();
   await page.getByRole('button', { name: 'Run' }).click();
   await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
   expect(upstream.seen).toHaveLength(1);

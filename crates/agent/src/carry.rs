@@ -69,7 +69,10 @@ impl Chat {
         for (place, call) in calls.iter().enumerate() {
             let is_lost = cx.is_lost(&key::call(at.turn, step, place));
             plans.push(match &call.state {
-                CallState::Running if is_lost => Some(Plan::Told(self.unknown(&at.caller, call).await)),
+                CallState::Running if is_lost => {
+                    let options = CallOptions { binding: at.toolbox.binding(&call.name), ..at.options(call) };
+                    Some(Plan::Told(self.unknown(&at.caller, call, options).await))
+                }
                 CallState::Running => Some(self.plan(at, transcript, call, place, earlier + place).await),
                 CallState::Awaited(_) | CallState::Pending(_) | CallState::Done(_) => None,
             });
@@ -361,10 +364,9 @@ impl Chat {
     }
 
     /// A call that was under way when a process died, and that may not be made again.
-    pub(crate) async fn unknown(&self, caller: &Caller, call: &StepCall) -> Value {
+    pub(crate) async fn unknown(&self, caller: &Caller, call: &StepCall, options: CallOptions) -> Value {
         let message = Message::new(&LOST).with("tool", &call.name);
         let error = CallError::new(ErrorKind::Unknown, message);
-        let options = CallOptions { call_id: Some(call.call_id.clone()), ..CallOptions::default() };
         let request = CallRequest { tool: call.name.clone(), arguments: call.arguments.clone(), options };
         match self.0.tools.settle(caller, request, error.clone()).await {
             Ok(result) => shown(&result, caller.locale),

@@ -36,8 +36,8 @@ impl ChatProgram {
         // Nobody died with a turn that is over: those are counted anew whenever a run waits.
         let mut deaths = cx.run().deaths;
         loop {
-            let is_idle = transcript.open().is_none() && transcript.last > 0 && transcript.unheard.is_empty();
-            if is_idle && cx.cancellation().is_cancelled() {
+            let is_between = transcript.open().is_none() && transcript.last > 0;
+            if is_between && cx.cancellation().is_cancelled() && !self.opens(cx, &chat, &transcript).await? {
                 // What somebody wanted to stop was over by then. What was sent since is nothing to stop.
                 cx.hear_cancel();
                 return Err(Halt::Waiting(vec![self.more(&transcript, cx, is_kept)]));

@@ -165,6 +165,14 @@ impl Toolbox {
         }
     }
 
+    /// What a binding says of a tool of this name.
+    pub(crate) fn binding(&self, name: &str) -> Option<Arc<Binding>> {
+        match &self.find(name)?.how {
+            How::Tool(bound) => bound.binding.clone(),
+            How::Client | How::FindTools | How::TaskResult | How::ReadResult => None,
+        }
+    }
+
     /// The names that are near one that nobody has.
     pub(crate) fn near(&self, name: &str) -> Vec<&str> {
         let names = self.all.iter().map(|offered| offered.definition.name.as_str());

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use haft_core::agent::Agent;
-use haft_core::{CallError, Caller, Effect, ErrorKind, Locale, Message, RequestId, Source, SpaceId};
+use haft_core::{
+    AgentId, Binding, CallError, CallOptions, Caller, Effect, ErrorKind, Locale, Message, RequestId, Source,
+    SpaceId,
+};
 use haft_llm::{EndReason, ToolChoice};
 use haft_runs::{Halt, RunContext};
 use jiff::Timestamp;
@@ -108,7 +111,7 @@ impl Chat {
             }
             Err(Stop::Failed(error)) => (Finish::Error, Vec::new(), Some(error)),
         };
-        self.settle(cx, transcript).await;
+        self.settle(cx, chat, transcript).await;
         Ok(self.end(cx, transcript, talk, (finish, warnings, error)))
     }
 
@@ -370,7 +373,7 @@ impl Chat {
     }
 
     /// Of a write that was under way when a process died nobody says that it was not carried out.
-    async fn settle(&self, cx: &mut RunContext, transcript: &mut Transcript) {
+    async fn settle(&self, cx: &mut RunContext, chat: &ChatRun, transcript: &mut Transcript) {
         let Some(turn) = transcript.turns.last_mut() else { return };
         let (number, locale) = (turn.turn, locale_of(turn));
         let caller = Caller {
@@ -384,11 +387,25 @@ impl Chat {
         for (place, call) in last.calls.iter_mut().enumerate() {
             let key = key::call(number, last.step, place);
             if call.state == CallState::Running && cx.is_lost(&key) {
-                let result = self.unknown(&caller, call).await;
+                let options = CallOptions {
+                    call_id: Some(call.call_id.clone()),
+                    agent: chat.agent,
+                    binding: self.bound(caller.space, chat.agent, &call.name).await,
+                    ..CallOptions::default()
+                };
+                let result = self.unknown(&caller, call, options).await;
                 cx.put(&key, result.clone());
                 call.state = CallState::Done(result);
             }
         }
+    }
+
+    /// What a binding says of a tool, as far as that is known.
+    async fn bound(&self, space: SpaceId, agent: Option<AgentId>, tool: &str) -> Option<Arc<Binding>> {
+        let agent = self.0.around.agent(space, &agent?.to_string()).await.ok()??;
+        let tool = self.0.tools.in_space(space).get(tool)?;
+        let binding = agent.spec.bindings.iter().find(|binding| binding.tool_id == tool.id)?;
+        binding.to_binding().ok().map(Arc::new)
     }
 
     /// The files of the user's that are images of the conversation.

@@ -87,10 +87,10 @@ pub(crate) fn admit(
     Ok(AdmittedCall { entry, arguments, coerced })
 }
 
-/// What the tool and its binding say to these arguments: the stricter of both.
+/// What the tool and its binding say to these arguments: the strictest of all.
 pub(crate) fn policy(entry: &Entry, binding: Option<&Binding>, arguments: &Value) -> Policy {
     let bound = binding.map(|binding| binding.policy.of(arguments)).unwrap_or_default();
-    entry.policy.of(arguments).stricter(bound)
+    entry.policy.of(arguments).stricter(entry.live_policy.of(arguments)).stricter(bound)
 }
 
 /// The same error, in the tool's own words where it has better ones.

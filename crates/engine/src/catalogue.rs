@@ -53,6 +53,8 @@ pub(crate) struct Entry {
     pub(crate) prepared: Arc<dyn Prepared>,
     pub(crate) effect: Effect,
     pub(crate) policy: PolicyRule,
+    /// Of the version that counts now, where this is another: it holds too.
+    pub(crate) live_policy: PolicyRule,
     pub(crate) limiter: Option<Arc<Limiter>>,
     pub(crate) bulkhead: Option<Arc<Bulkhead>>,
     /// Of the secrets that the last call used.
@@ -80,6 +82,7 @@ impl Entry {
             prepared: tool.prepared,
             effect: tool.effect,
             policy: tool.policy,
+            live_policy: PolicyRule::default(),
             limiter,
             bulkhead,
             mask: ArcSwapOption::empty(),
@@ -125,13 +128,21 @@ pub enum Expected {
     Version(u64),
 }
 
+/// A tool in an earlier version.
+#[derive(Clone)]
+struct Pinned {
+    entry: Arc<Entry>,
+    /// The number of the entry that counted when it was made.
+    live: u64,
+}
+
 #[derive(Default)]
 pub(crate) struct Catalogue {
     shared: ArcSwap<Layer>,
     spaces: ArcSwap<HashMap<SpaceId, Arc<Layer>>>,
     writing: Mutex<()>,
-    /// Tools in earlier versions that somebody calls, by the entry that counts now.
-    pinned: ArcSwap<HashMap<(u64, u64), Arc<Entry>>>,
+    /// Tools in earlier versions that somebody calls.
+    pinned: ArcSwap<HashMap<(ToolId, u64), Pinned>>,
     /// Other names of shared tools.
     aliases: HashMap<&'static str, ToolName>,
 }
@@ -156,20 +167,23 @@ impl Catalogue {
 
     /// An entry in another version, where somebody called it before.
     pub(crate) fn pinned(&self, live: &Entry, version: u64) -> Option<Arc<Entry>> {
-        self.pinned.load().get(&(live.number, version)).cloned()
+        let pinned = self.pinned.load();
+        let known = pinned.get(&(live.version.id.clone(), version))?;
+        (known.live == live.number).then(|| known.entry.clone())
     }
 
     /// Keeps an entry in another version. What it shares with the one that counts now, they share.
     pub(crate) fn pin(&self, live: &Entry, version: ToolVersion, tool: PreparedTool) -> Arc<Entry> {
         let _writing = lock(&self.writing);
-        let key = (live.number, version.version);
+        let key = (version.id.clone(), version.version);
         let mut pinned = HashMap::clone(&self.pinned.load());
+        let before = pinned.get(&key).map(|known| known.entry.clone());
+        let entry = Entry::new(version, tool, before.as_deref().or(Some(live)));
+        let entry = Arc::new(Entry { live_policy: live.policy.clone(), ..entry });
         if pinned.len() >= MOST_PINNED {
-            // Most are of tools that were changed since.
             pinned.clear();
         }
-        let entry = pinned.entry(key).or_insert_with(|| Arc::new(Entry::new(version, tool, Some(live))));
-        let entry = entry.clone();
+        pinned.insert(key, Pinned { entry: entry.clone(), live: live.number });
         self.pinned.store(Arc::new(pinned));
         entry
     }

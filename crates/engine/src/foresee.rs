@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use haft_core::mask::MASKED;
-use haft_core::{Binding, CallError, Caller, Effect, Policy, Reply, ToolExecutionResult, ToolVersion};
+use haft_core::{
+    Binding, CallError, Caller, Effect, ErrorKind, Policy, Reply, ToolExecutionResult, ToolVersion,
+};
 use serde_json::Value;
 
 use crate::admit::{AdmittedCall, policy};
@@ -54,9 +56,10 @@ impl ToolService {
         self.make_ready(caller.space).await?;
         let Some(entry) = self.entry(caller.space, tool, binding).await? else { return Ok(None) };
         let bound = binding.map(|binding| binding.policy.strictest()).unwrap_or_default();
+        let own = entry.policy.strictest().stricter(entry.live_policy.strictest());
         Ok(Some(Bearing {
             is_async: entry.version.spec.run_async,
-            may_ask: entry.policy.strictest().stricter(bound) == Policy::Ask,
+            may_ask: own.stricter(bound) == Policy::Ask,
             reply: entry.prepared.reply(),
             effect: entry.effect,
         }))
@@ -72,7 +75,8 @@ impl ToolService {
         let allowed = options.approved();
         let admitted = admit_anywhere(entry, arguments, &allowed).await;
         let AdmittedCall { entry, arguments, .. } = admitted.map_err(|refusal| refusal.error)?;
-        let rules = [Some(&entry.policy), binding.as_deref().map(|binding| &binding.policy)];
+        let bound = binding.as_deref().map(|binding| &binding.policy);
+        let rules = [Some(&entry.policy), Some(&entry.live_policy), bound];
         let asking = |rule: &&haft_core::PolicyRule| rule.of(arguments.as_value()) == Policy::Ask;
         let because = rules.into_iter().flatten().filter(asking).find_map(|rule| rule.reason());
         Ok(Foreseen {
@@ -132,8 +136,12 @@ impl ToolService {
             None => None,
         };
         self.make_ready(caller.space).await?;
-        // What is over is on record, also where its version is no longer there.
-        let entry = self.entry(caller.space, &tool, options.binding.as_deref()).await.ok().flatten();
+        let entry = match self.entry(caller.space, &tool, options.binding.as_deref()).await {
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            // What is over is on record, also where its version is no longer there.
+            Err(_) => inner.catalogue.find(caller.space, &tool),
+            Ok(entry) => entry,
+        };
         let mut flight = Flight::start(caller, &options, &tool, entry, inner.events.as_ref(), place);
         flight.refused(Arc::new(arguments), Vec::new());
         self.mask(&mut flight, caller).await;

@@ -206,16 +206,21 @@ impl ToolService {
         let (entry, missing) = match self.entry(caller.space, &tool, options.binding.as_deref()).await {
             Ok(entry) => (entry, None),
             Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
-            Err(error) => (None, Some(error)),
+            // Nothing is called; what the record may not hold is known of the version that counts now.
+            Err(error) => (self.0.catalogue.find(caller.space, &tool), Some(error)),
         };
         let mut flight = Flight::start(caller, &options, &tool, entry.clone(), events, place);
         if parks {
             flight.set_parking();
         }
-        let Some(entry) = entry else {
-            flight.refused(Arc::new(arguments), Vec::new());
-            let error = missing.unwrap_or_else(|| self.0.catalogue.unknown(caller.space, &tool));
-            return Ok(Leg::Landed(flight.land(Err(error))));
+        let entry = match (entry, missing) {
+            (Some(entry), None) => entry,
+            (_, missing) => {
+                flight.refused(Arc::new(arguments), Vec::new());
+                self.mask(&mut flight, caller).await;
+                let error = missing.unwrap_or_else(|| self.0.catalogue.unknown(caller.space, &tool));
+                return Ok(Leg::Landed(flight.land(Err(error))));
+            }
         };
         if options.resumed.is_some() && entry.prepared.reply() == Reply::Now {
             let error =

@@ -6,6 +6,9 @@ use haft_egress::Answer;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+/// What OpenAI calls it, and all of its clients look for.
+const CONTEXT_CODE: &str = "context_length_exceeded";
+
 haft_core::templates! {
     AUTHENTICATION = "llm.authentication",
         "{provider} does not accept the API key: {reason}",
@@ -165,7 +168,8 @@ impl Asking {
 
     fn special(&self, fault: &Fault) -> CallError {
         if fault.is_context() {
-            return CallError::new(ErrorKind::Validation, self.words(&CONTEXT, fault));
+            let error = CallError::new(ErrorKind::Validation, self.words(&CONTEXT, fault));
+            return error.detail("code", CONTEXT_CODE);
         }
         CallError::new(ErrorKind::Authentication, self.words(&AUTHENTICATION, fault))
     }

@@ -120,6 +120,7 @@ pub trait Journal: Send + Sync {
     /// Waits until there may be something to claim: told by this process or by another.
     fn woken(&self) -> BoxFuture<'_, ()>;
 
-    /// Waits until somebody wants a run to end that is under way. A hint: [`Journal::renew`] says so too.
-    fn cancelled(&self) -> BoxFuture<'_, RunId>;
+    /// Waits until somebody wants a run to end that is under way, as it was held then. A hint: [`Journal::renew`]
+    /// says so too.
+    fn cancelled(&self) -> BoxFuture<'_, Lease>;
 }

@@ -279,5 +279,5 @@ pub struct Renewed {
     /// Somebody else holds these by now, or nobody may.
     pub lost: Vec<Lease>,
     /// Somebody wants these to end.
-    pub to_cancel: Vec<RunId>,
+    pub to_cancel: Vec<Lease>,
 }

@@ -74,7 +74,7 @@ impl Journal for Unkept {
         Box::pin(pending())
     }
 
-    fn cancelled(&self) -> BoxFuture<'_, RunId> {
+    fn cancelled(&self) -> BoxFuture<'_, Lease> {
         Box::pin(pending())
     }
 }

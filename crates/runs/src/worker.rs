@@ -281,14 +281,9 @@ impl Inner {
             match self.journal.renew(self.id, leases, self.settings.lease).await {
                 Ok(renewed) => {
                     let held = self.held();
-                    for lease in renewed.lost {
-                        if let Some(in_hand) = held.get(&lease.run).filter(|in_hand| in_hand.lease == lease) {
-                            in_hand.lost.cancel();
-                        }
-                    }
-                    for in_hand in renewed.to_cancel.iter().filter_map(|id| held.get(id)) {
-                        in_hand.cancel.cancel();
-                    }
+                    let in_hand = |lease: &Lease| held.get(&lease.run).filter(|held| held.lease == *lease);
+                    renewed.lost.iter().filter_map(in_hand).for_each(|in_hand| in_hand.lost.cancel());
+                    renewed.to_cancel.iter().filter_map(in_hand).for_each(|in_hand| in_hand.cancel.cancel());
                 }
                 Err(error) => tracing::warn!(%error, "Leases could not be renewed; trying again"),
             }
@@ -298,8 +293,9 @@ impl Inner {
     /// Tells runs to end that somebody wants to end, as soon as that is known, for ever.
     async fn hear_cancels(&self) {
         loop {
-            let id = self.journal.cancelled().await;
-            if let Some(in_hand) = self.held().get(&id) {
+            let lease = self.journal.cancelled().await;
+            // What was taken up since is something else.
+            if let Some(in_hand) = self.held().get(&lease.run).filter(|in_hand| in_hand.lease == lease) {
                 in_hand.cancel.cancel();
             }
         }

@@ -7,6 +7,7 @@ mod dialogue;
 mod limits;
 mod logged;
 mod nesting;
+mod shared;
 mod streams;
 mod tasks;
 

@@ -82,6 +82,14 @@ async fn what_only_an_operator_may_save_nobody_else_goes_back_to_or_pins() {
     let mut wide = narrow.clone();
     wide["security"] = json!({"allowedDomains": ["*"]});
     make(&operator, "/api/tools", &wide).await;
+    make(&editor, "/api/agents", &json!({"name": "early", "toolIds": ["wide"]})).await;
+    let early = patch(&editor, "/api/agents/early/tools/wide", &json!({"pinnedVersion": 1})).await;
+    assert_eq!(
+        (early.status, early.kind()),
+        (403, "Permission"),
+        "it would outlast the next: {}",
+        early.body
+    );
     assert_eq!(operator.put("/api/tools/wide", &narrow).await.status, 200);
     make(&editor, "/api/agents", &json!({"name": "clerk", "toolIds": ["wide"]})).await;
 

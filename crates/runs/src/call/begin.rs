@@ -41,7 +41,6 @@ impl Begin {
         let (spec, options) = (&foreseen.tool.spec, &request.options);
         let call_id = options.call_id.clone().unwrap_or_else(|| CallId::from(Uuid::from(self.id)));
         let millis = |pause: Duration| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        let binding = options.binding.as_deref();
         let call = CallRun {
             tool: foreseen.tool.id.to_string(),
             name: spec.name.to_string(),
@@ -63,8 +62,7 @@ impl Begin {
             because: foreseen.because.clone(),
             patience: self.patience.unwrap_or(PATIENCE),
             depth: options.depth,
-            pinned: binding.and_then(|binding| binding.version),
-            cache_ttl: binding.and_then(|binding| binding.cache_ttl),
+            pinned: options.binding.as_ref().and_then(|binding| binding.version),
         };
         NewRun {
             id: self.id,

@@ -81,8 +81,6 @@ pub struct CallRun {
     /// The version that a binding means, whatever counts now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_ttl: Option<u64>,
 }
 
 fn is_none(count: &u32) -> bool {
@@ -137,9 +135,7 @@ impl CallRun {
     /// What is left to heed of the binding that let it in: its values are among the arguments, and who is to be
     /// asked is known.
     pub(crate) fn binding(&self) -> Option<Binding> {
-        let (version, cache_ttl) = (self.pinned, self.cache_ttl);
-        let is_bound = version.is_some() || cache_ttl.is_some();
-        is_bound.then(|| Binding { version, cache_ttl, ..Binding::default() })
+        self.pinned.map(|version| Binding { version: Some(version), ..Binding::default() })
     }
 
     /// The call as the engine is asked for it. Its arguments were made to fit when it was taken on.

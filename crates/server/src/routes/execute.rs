@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
-use haft_core::agent::{Agent, AgentBinding};
+use haft_core::agent::{Agent, Overrides};
 use haft_core::call::{Freshness, RunMode, Validation};
 use haft_core::error::ROOT;
 use haft_core::tool::input::camel_keys;
@@ -93,18 +93,37 @@ async fn execute(
     options.trace_parent = trace_parent;
     if let Some(agent) = options.agent {
         // In a box: most calls need none of the room it takes.
-        options.binding = Box::pin(binding(&state, &caller, agent, &tool)).await?;
+        if let Some(bound) = Box::pin(binding(&state, &caller, agent, &tool)).await? {
+            bound.apply(&mut options, &mut how);
+        }
     }
     tasks::execute(&state, &caller, &asked, CallRequest { tool, arguments, options }, how).await
 }
 
-/// How an agent uses a tool, where the call is made for one: its defaults, fixed values and policy hold.
+/// How an agent uses a tool.
+pub(crate) struct Bound {
+    pub(crate) binding: Arc<Binding>,
+    overrides: Overrides,
+}
+
+impl Bound {
+    /// All that it says holds, but for what the caller says about this call.
+    fn apply(self, options: &mut CallOptions, how: &mut How) {
+        let Overrides { run_async, timeout, retry_count, cache_ttl: _ } = self.overrides;
+        options.timeout = options.timeout.or(timeout.map(Duration::from_millis));
+        options.retries = options.retries.or(retry_count);
+        how.mode = how.mode.or(run_async.map(|is_async| if is_async { Mode::Async } else { Mode::Sync }));
+        options.binding = Some(self.binding);
+    }
+}
+
+/// How an agent uses a tool, where the call is made for one.
 async fn binding(
     state: &AppState,
     caller: &Caller,
     agent: AgentId,
     tool: &str,
-) -> Result<Option<Arc<Binding>>, CallError> {
+) -> Result<Option<Bound>, CallError> {
     let Some(agent) = state.store.agent(caller.space, &agent.to_string()).await? else {
         let message = Message::new(&NO_SUCH_AGENT).with("name", agent);
         return Err(CallError::new(ErrorKind::NotFound, message).detail("what", "agent"));
@@ -118,12 +137,12 @@ pub(crate) async fn bound(
     caller: &Caller,
     agent: &Agent,
     tool: &str,
-) -> Result<Option<Arc<Binding>>, CallError> {
+) -> Result<Option<Bound>, CallError> {
     let Some(tool) = state.tools_of(caller).await?.get(tool) else { return Ok(None) };
     let bound = agent.spec.bindings.iter().find(|binding| binding.tool_id == tool.id);
-    let binding = bound.map(AgentBinding::to_binding).transpose();
-    let binding = binding.map_err(|violation| CallError::invalid(vec![violation]))?;
-    Ok(binding.map(Arc::new))
+    let Some(bound) = bound else { return Ok(None) };
+    let binding = bound.to_binding().map_err(|violation| CallError::invalid(vec![violation]))?;
+    Ok(Some(Bound { binding: Arc::new(binding), overrides: bound.overrides.clone() }))
 }
 
 impl Options {

@@ -1,14 +1,14 @@
 //! What people say about runs: end it, try it again, this is what became of it, yes or no. Each is on record.
 
 use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, Template, UserId};
-use haft_runs::{Ended, Run, RunStatus};
+use haft_runs::{Ended, Lease, Run, RunStatus};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::RunJournal;
 use super::hold::{deliver, tell};
 use super::row::{NEVER, run, run_columns};
 use super::writer::CHANNEL;
+use super::{RunJournal, notice};
 use crate::db::{Arg, Tx, args};
 use crate::failure;
 use crate::history::{Action, Note, What};
@@ -100,7 +100,8 @@ impl RunJournal {
                            WHERE id = $1 AND status IN ('waiting', 'scheduled')";
                 tx.run(sql, args![id, now]).await?;
                 if let Tx::Postgres(_) = tx {
-                    tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;
+                    let held = Lease { run: id, epoch: before.epoch };
+                    tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, notice(held)]).await?;
                 }
             } else {
                 end(tx, id, now, &ended).await?;
@@ -109,7 +110,7 @@ impl RunJournal {
         });
         let after = after.await?;
         if !after.status.is_final() {
-            self.0.bell.cancel(id);
+            self.0.bell.cancel(Lease { run: id, epoch: after.epoch });
         }
         Ok(after)
     }
@@ -122,15 +123,17 @@ impl RunJournal {
                        due_at = CASE WHEN status = 'waiting' THEN $3 ELSE due_at END,
                        status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END
                    WHERE space_id = $1 AND id = $2 AND ended_at IS NULL
-                       AND NOT (status = 'waiting' AND waiting_for = 'inbox')";
-        let is_there = tx.run(sql, args![space, id, now]).await? > 0;
+                       AND NOT (status = 'waiting' AND waiting_for = 'inbox') RETURNING epoch";
+        // One that is at rest does nothing that could end.
+        let Some(row) = tx.row(sql, args![space, id, now]).await? else { return Ok(false) };
+        let held = Lease { run: id, epoch: row.number(0)? };
         if let Tx::Postgres(_) = &tx {
-            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, id.to_string()]).await?;
+            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, notice(held)]).await?;
         }
         tx.commit().await?;
-        self.0.bell.cancel(id);
+        self.0.bell.cancel(held);
         self.0.bell.ring();
-        Ok(is_there)
+        Ok(true)
     }
 
     /// Tries a run once more that did not do what it should. Steps of these names are done anew.

@@ -356,7 +356,7 @@ impl Renew {
             if self.leases.contains(&lease) {
                 kept.insert(lease);
                 if row.flag(2)? {
-                    renewed.to_cancel.push(lease.run);
+                    renewed.to_cancel.push(lease);
                 }
                 continue;
             }

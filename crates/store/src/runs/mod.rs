@@ -63,8 +63,8 @@ struct Inner {
 /// Tells this process's worker that there may be something to do.
 pub(crate) struct Bell {
     work: Notify,
-    cancels: mpsc::UnboundedSender<RunId>,
-    to_cancel: AsyncMutex<mpsc::UnboundedReceiver<RunId>>,
+    cancels: mpsc::UnboundedSender<Lease>,
+    to_cancel: AsyncMutex<mpsc::UnboundedReceiver<Lease>>,
 }
 
 impl Bell {
@@ -77,8 +77,8 @@ impl Bell {
         self.work.notify_one();
     }
 
-    pub(crate) fn cancel(&self, run: RunId) {
-        let _ = self.cancels.send(run);
+    pub(crate) fn cancel(&self, lease: Lease) {
+        let _ = self.cancels.send(lease);
     }
 }
 
@@ -190,10 +190,10 @@ impl Journal for RunJournal {
         Box::pin(self.0.bell.work.notified())
     }
 
-    fn cancelled(&self) -> BoxFuture<'_, RunId> {
+    fn cancelled(&self) -> BoxFuture<'_, Lease> {
         Box::pin(async {
             match self.0.bell.to_cancel.lock().await.recv().await {
-                Some(run) => run,
+                Some(lease) => lease,
                 None => std::future::pending().await,
             }
         })
@@ -210,14 +210,24 @@ async fn listen(pool: PgPool, bell: Arc<Bell>) {
     }
 }
 
+/// A notice that somebody wants a run to end, as it was held then.
+fn notice(lease: Lease) -> String {
+    format!("{} {}", lease.run, lease.epoch)
+}
+
+fn to_cancel(notice: &str) -> Option<Lease> {
+    let (run, epoch) = notice.split_once(' ')?;
+    Some(Lease { run: run.parse().ok()?, epoch: epoch.parse().ok()? })
+}
+
 async fn hear(pool: &PgPool, bell: &Bell) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen(writer::CHANNEL).await?;
     loop {
         let notice = listener.recv().await?;
-        match notice.payload().parse() {
-            Ok(run) => bell.cancel(run),
-            Err(_) => bell.ring(),
+        match to_cancel(notice.payload()) {
+            Some(lease) => bell.cancel(lease),
+            None => bell.ring(),
         }
     }
 }

@@ -63,15 +63,23 @@ async fn a_pinned_version_is_the_one_that_is_called() {
     };
     assert_eq!(execute(json!({})).await.status, 200);
     assert_eq!(execute(json!({"mode": "async"})).await.status, 202);
-    eventually("the task is done", async || paths(&desk).len() == 3).await;
+    let versions = async || -> Vec<Value> {
+        let calls = desk.api.get("/api/tool-calls").await.data()["items"].clone();
+        calls.as_array().expect("calls").iter().map(|call| call["toolVersion"].clone()).collect()
+    };
+    eventually("all are on record", async || versions().await.len() == 3).await;
+    assert_eq!(versions().await, [json!(1), json!(1), json!(1)]);
     assert_eq!(paths(&desk), ["/weather"; 3]);
-    let version = desk.api.get("/api/tool-calls?limit=1").await.data()["items"][0]["toolVersion"].clone();
-    assert_eq!(version, 1);
     let without = desk.api.post("/api/tools/forecast/execute", &json!({"arguments": {"city": "Oslo"}})).await;
     assert_eq!((without.status, paths(&desk).last().map(String::as_str)), (200, Some("/anew")));
 
-    // Switched off it is not called in any version.
+    // What the tool's policy is by now holds for all versions.
     let path = format!("/api/tools/{}", id.as_str().expect("an id"));
+    assert_eq!(patch(&desk.api, &path, &json!({"policy": "block"})).await.status, 200);
+    assert_eq!(execute(json!({})).await.kind(), "Denied");
+    assert_eq!(patch(&desk.api, &path, &json!({"policy": "allow"})).await.status, 200);
+
+    // Switched off it is not called in any version.
     assert_eq!(patch(&desk.api, &path, &json!({"isActive": false})).await.status, 200);
     assert_eq!(execute(json!({})).await.status, 409, "switched off");
     assert_eq!(paths(&desk).len(), 4);
@@ -81,9 +89,10 @@ async fn a_pinned_version_is_the_one_that_is_called() {
 #[tokio::test]
 async fn answers_are_kept_for_as_long_as_the_binding_says() {
     let desk = Desk::new(teller).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
-    let binding = format!("/api/agents/{agent}/tools/weather");
-    for (ttl, asked) in [(json!(60), 1), (json!(0), 3), (Value::Null, 5)] {
+    desk.tool("kept", json!({"cacheTtl": 50})).await;
+    let agent = desk.agent(Dialect::Openai, &["kept"], json!({})).await;
+    let binding = format!("/api/agents/{agent}/tools/kept");
+    for (ttl, asked) in [(json!(60), 1), (json!(0), 3), (Value::Null, 4)] {
         let overrides = json!({"overrides": {"cacheTtl": ttl}});
         assert_eq!(patch(&desk.api, &binding, &overrides).await.status, 200);
         for _ in 0..2 {

@@ -185,3 +185,28 @@ async fn without_a_provider_one_is_told_what_to_set() {
     assert!(reply.message().contains("OPENAI_API_KEY"), "{}", reply.body);
     assert_eq!(api.get("/api/conversations").await.data()["items"], json!([]), "nothing is begun");
 }
+
+#[tokio::test]
+async fn one_users_turns_leave_room_for_those_of_others() {
+    let permits = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    let held = permits.clone();
+    let desk = Desk::new(move |_: AskedModel| {
+        let held = held.clone();
+        async move { ModelReply::says("Yes.").hold(held) }
+    })
+    .await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let body = json!({"agentId": agent, "messages": [user("x")], "detach": true});
+    for _ in 0..64 {
+        assert_eq!(desk.api.post("/api/chat", &body).await.status, 202);
+    }
+    eventually("all are under way", async || desk.model.under_way() == 64).await;
+    let refused = desk.api.post("/api/chat", &body).await;
+    assert_eq!((refused.status, refused.kind()), (429, "RateLimit"), "{}", refused.body);
+    assert_eq!(refused.header("retry-after"), Some("2"));
+    let other = crate::agents::stranger(&desk.server, &desk.api).await;
+    let theirs = other.post("/api/chat", &json!({"messages": [user("x")], "detach": true})).await;
+    assert_eq!(theirs.status, 202, "somebody else has room: {}", theirs.body);
+    permits.add_permits(100_000);
+    eventually("there is room again", async || desk.api.post("/api/chat", &body).await.status == 202).await;
+}

@@ -84,6 +84,7 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
         "limit" => ModelReply::status(429, Some(1)),
         "key" => ModelReply::status(401, None),
         "bad" => ModelReply::status(400, None),
+        "long" => ModelReply::refused(400, "prompt is too long", None),
         _ => ModelReply::status(404, None),
     })
     .await;
@@ -98,6 +99,11 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
             let (was, form, _) = refused(&reply);
             assert_eq!((was, form), (status, kind), "{text} {more}: {}", reply.body);
         }
+    }
+    for more in [json!({}), json!({"stream": true}), json!({"tools": [function("look")]})] {
+        let reply = complete(&desk.api, &agent, &json!([user("long")]), &more).await;
+        let expected = (400, "invalid_request_error", &json!("context_length_exceeded"));
+        assert_eq!(refused(&reply), expected, "clients look for this word: {}", reply.body);
     }
     let limited = complete(&desk.api, &agent, &json!([user("limit")]), &json!({"stream": true})).await;
     assert_eq!(refused(&limited), (429, "rate_limit_error", &json!("rate_limit_exceeded")));

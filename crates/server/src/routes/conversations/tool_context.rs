@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_agent::{CallState, StepCall, Transcript};
+use haft_core::ErrorKind;
 use haft_engine::context::ToolDefinition;
 use serde_json::{Value, json};
 
@@ -32,8 +33,12 @@ pub(super) async fn read(
     let mut definitions: Vec<ToolDefinition> = Vec::new();
     for binding in &bindings {
         let (id, Ok(meant)) = (binding.tool_id.to_string(), binding.to_binding()) else { continue };
-        // A version that is no longer there is not shown to the model either.
-        let Ok(Some(tool)) = state.tools.version(caller.space, &id, Some(&meant)).await else { continue };
+        let tool = match state.tools.version(caller.space, &id, Some(&meant)).await {
+            Ok(Some(tool)) => tool,
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error.into()),
+            // A version that is no longer there is not shown to the model either.
+            Ok(None) | Err(_) => continue,
+        };
         if tool.spec.is_active {
             let mut definition = ToolDefinition::from(&tool.spec);
             // What the model can neither see nor change is not shown to it.

@@ -1,8 +1,10 @@
 //! `POST /api/tool-calls/{id}/replay`: a logged call once more, on the current version.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
-use haft_core::{CallError, CallOptions, Caller, ErrorKind, Message};
+use haft_core::{Binding, CallError, CallOptions, Caller, ErrorKind, Message};
 use haft_engine::CallRequest;
 use haft_store::LoggedCall;
 use serde::Deserialize;
@@ -74,6 +76,8 @@ async fn replay(
         Some(agent) => bound(&state, &caller, agent, &tool).await?,
         None => None,
     };
+    // Whatever version was called, this is about the one that counts now.
+    let binding = binding.map(|bound| Arc::new(Binding { version: None, ..Binding::clone(&bound.binding) }));
     let options = CallOptions {
         agent: call.row.agent,
         conversation: call.row.conversation,

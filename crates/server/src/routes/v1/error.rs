@@ -37,6 +37,8 @@ pub(crate) fn answer(status: StatusCode, error: &CallError, asked: &Asked) -> Re
 pub(super) struct Failed {
     pub(super) status: StatusCode,
     pub(super) message: String,
+    /// Where there is a word for it besides the status.
+    code: Value,
     retry_after_ms: Option<u64>,
     /// Something was carried out, and would be once more.
     did_something: bool,
@@ -54,6 +56,7 @@ impl Failed {
                 Some(Self {
                     status: status(kind),
                     message: error["message"].as_str().unwrap_or_default().to_owned(),
+                    code: error["details"]["code"].clone(),
                     retry_after_ms: error["details"]["retryAfterMs"].as_u64(),
                     did_something,
                 })
@@ -61,12 +64,14 @@ impl Failed {
             (Finish::Error, None) => Some(Self {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 message: "the turn failed".to_owned(),
+                code: Value::Null,
                 retry_after_ms: None,
                 did_something,
             }),
             (Finish::Cancelled, _) => Some(Self {
                 status: status(ErrorKind::Cancelled),
                 message: "the turn was cancelled".to_owned(),
+                code: Value::Null,
                 retry_after_ms: None,
                 did_something,
             }),
@@ -78,13 +83,19 @@ impl Failed {
         Self {
             status: status(error.kind()),
             message: error.message().render(asked.locale),
+            code: error.details(asked.locale).get("code").cloned().unwrap_or_default(),
             retry_after_ms: error.pause_asked_for().map(|pause| pause.as_millis() as u64),
             did_something: true,
         }
     }
 
+    /// Whether there is a word for it besides the status.
+    pub(super) fn has_own_code(&self) -> bool {
+        self.code.is_string()
+    }
+
     pub(super) fn code(&self) -> Value {
-        usual_code(self.status)
+        if self.has_own_code() { self.code.clone() } else { usual_code(self.status) }
     }
 
     /// As an answer of its own.

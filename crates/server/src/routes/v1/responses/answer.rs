@@ -92,7 +92,8 @@ impl Head {
         let mut response = self.fields.clone();
         response["output"] = Value::Array(output);
         response["status"] = json!("failed");
-        let code = if failed.status.as_u16() == 429 { "rate_limit_exceeded" } else { "server_error" };
+        let is_told = failed.status.as_u16() == 429 || failed.has_own_code();
+        let code = if is_told { failed.code() } else { json!("server_error") };
         response["error"] = json!({"code": code, "message": failed.message});
         response
     }
