@@ -18,7 +18,7 @@ export default defineConfig({
     locale: 'en-US',
     colorScheme: 'light',
     permissions: ['clipboard-read', 'clipboard-write'],
-    // What a page looked like at each step costs a third of the time; `HAFT_TRACE=1` for whoever looks into a failure.
+    // To keep what a page looked like at each step takes time; `HAFT_TRACE=1` for whoever looks into a failure.
     trace: process.env['HAFT_TRACE'] === undefined ? 'off' : 'retain-on-failure',
     screenshot: 'only-on-failure',
     launchOptions: {
