@@ -69,9 +69,10 @@ fn main() -> anyhow::Result<ExitCode> {
                 let seconds = seconds.parse::<u64>().context("seconds")?;
                 hops::load(Duration::from_secs(seconds)).await
             }
-            ["load", door, seconds] => {
+            ["load", door, seconds, connections @ ..] if connections.len() < 2 => {
                 let seconds = seconds.parse::<u64>().context("seconds")?;
-                agent::load(door, Duration::from_secs(seconds)).await
+                let connections = connections.first().map_or(Ok(16), |count| count.parse());
+                agent::load(door, Duration::from_secs(seconds), connections.context("connections")?).await
             }
             other => bail!("there is no benchmark {other:?}; bench/README.md has a list"),
         }

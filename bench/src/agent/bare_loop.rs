@@ -127,7 +127,7 @@ impl Loop {
         request.tools = vec![ToolDefinition {
             name: "weather".to_owned(),
             description: "The weather of a city.".to_owned(),
-            parameters: schema(),
+            parameters: schema().into(),
         }];
         loop {
             let mut asked = self.model.ask(&request, limits()).await?;

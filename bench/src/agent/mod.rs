@@ -195,7 +195,7 @@ fn show(connections: usize, is_streamed: bool, ways: &[Way]) {
 }
 
 /// Load on one of them alone, for whoever looks into that process: says which it is, and goes on for so long.
-pub(crate) async fn load(which: &str, time: Duration) -> anyhow::Result<()> {
+pub(crate) async fn load(which: &str, time: Duration, connections: usize) -> anyhow::Result<()> {
     let binary = binary()?.context("the binary is not built; `make build` does that")?;
     let behind = Behind::start()?;
     let bare = start(&["agent", behind.model.address(), behind.weather.address()])?;
@@ -207,11 +207,11 @@ pub(crate) async fn load(which: &str, time: Duration) -> anyhow::Result<()> {
         "chat" => Way::new("chat", door.target(), CHAT, false),
         other => bail!("there is no load on {other:?}, only on bare-loop, by-hand, completions or chat"),
     };
-    way.target.round(16, ROUND / 2).await?;
+    way.target.round(connections, ROUND / 2).await?;
     for process in &way.target.processes {
         println!("{process}");
     }
-    let round = way.target.round(16, time).await?;
+    let round = way.target.round(connections, time).await?;
     println!("{:.0} turns/s, {:.1} µs of CPU for each", round.per_second, round.cpu);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::agent::Agent;
+use haft_core::agent::{Agent, AgentConfig};
 use haft_core::{Caller, Message, RequestId, RunId, ToolExecutionResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -60,7 +60,8 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn of(agent: Option<&Agent>) -> Self {
-        let config = agent.map(|agent| agent.spec.config.clone()).unwrap_or_default();
+        let none = AgentConfig::default();
+        let config = agent.map_or(&none, |agent| &agent.spec.config);
         Self {
             steps: config.max_steps.max(1),
             calls: config.max_calls as usize,

@@ -88,7 +88,8 @@ impl Chat {
         self.0.runs.get().ok_or_else(none)
     }
 
-    /// Begins a conversation here and now; or finds the one that was begun before with the same key.
+    /// Begins a conversation here and now, which is kept when this answers; or finds the one that was begun before with
+    /// the same key.
     pub async fn begin(
         &self,
         caller: &Caller,
@@ -113,7 +114,7 @@ impl Chat {
                 agent,
                 conversation,
             },
-            input: serde_json::to_value(chat).unwrap_or_default(),
+            input: Arc::new(serde_json::to_value(chat).unwrap_or_default()),
             priority: 0,
             delay: Duration::ZERO,
             most_deaths: self.0.most_deaths,
@@ -121,8 +122,7 @@ impl Chat {
             parent: None,
             place: Place::Queue,
         };
-        let (run, _) = self.runs()?.start_here(new).await?;
-        Ok(run.id)
+        self.runs()?.begin_here(new).await
     }
 
     /// One user's turns may not take the place of all others'.

@@ -66,7 +66,7 @@ impl ChatRun {
     }
 
     pub fn of(run: &Run) -> Result<Self, Halt> {
-        Self::deserialize(&run.input).map_err(unreadable)
+        Self::deserialize(&*run.input).map_err(unreadable)
     }
 }
 

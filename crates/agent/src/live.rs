@@ -2,7 +2,7 @@
 //!
 //! Only what is under way is here, and for a moment what has just ended; all else is in the journal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,16 +20,16 @@ use crate::transcript::Finish;
 /// Whoever was cut off finds a turn that has ended here for so long.
 const REMEMBERED: Duration = Duration::from_secs(20);
 
-/// So often it is looked for such.
-const CLEARING: Duration = Duration::from_secs(2);
+/// And so many of them, at most.
+const MOST_REMEMBERED: usize = 1024;
 
 /// All turns under way in this process.
 pub struct Live {
     talks: Mutex<HashMap<RunId, Arc<Talk>>>,
     /// How many turns were begun, ever.
     begun: watch::Sender<u64>,
-    /// When old ones were let go of last.
-    cleared: Mutex<Option<Instant>>,
+    /// Those that have ended and are still known, the oldest first, by their streams.
+    ended: Mutex<VecDeque<(Instant, RunId, u32)>>,
     /// How many conversations of each user are carried on here.
     users: Mutex<HashMap<Option<UserId>, usize>>,
 }
@@ -74,13 +74,13 @@ struct State {
     told: HashSet<(CallId, bool)>,
     /// How it ended, told once that is kept.
     ending: Vec<ChatEvent>,
-    ended_at: Option<Instant>,
+    is_over: bool,
 }
 
 impl Default for Live {
     fn default() -> Self {
-        let (cleared, users) = (Mutex::default(), Mutex::default());
-        Self { talks: Mutex::default(), begun: watch::Sender::new(0), cleared, users }
+        let (ended, users) = (Mutex::default(), Mutex::default());
+        Self { talks: Mutex::default(), begun: watch::Sender::new(0), ended, users }
     }
 }
 
@@ -112,7 +112,6 @@ impl Live {
             talk.epoch.store(epoch, Ordering::Relaxed);
             return talk.clone();
         }
-        self.clear(&mut talks);
         let talk = Arc::new(Talk::new(turn));
         talk.epoch.store(epoch, Ordering::Relaxed);
         before().into_iter().for_each(|event| talk.tell(event));
@@ -122,14 +121,22 @@ impl Live {
         talk
     }
 
-    /// Lets go of what has ended a while ago, now and then.
-    fn clear(&self, talks: &mut HashMap<RunId, Arc<Talk>>) {
-        let mut cleared = self.cleared.lock().unwrap_or_else(PoisonError::into_inner);
-        if cleared.is_some_and(|at| at.elapsed() < CLEARING) {
-            return;
+    /// Remembers for a while that a turn has ended, and forgets those that ended long ago.
+    fn remember(&self, conversation: RunId, stream: u32) {
+        let (now, mut old) = (Instant::now(), Vec::new());
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.push_back((now, conversation, stream));
+        let is_old = |(at, ..): &(Instant, RunId, u32)| now.duration_since(*at) > REMEMBERED;
+        while ended.len() > MOST_REMEMBERED || ended.front().is_some_and(is_old) {
+            old.extend(ended.pop_front());
         }
-        *cleared = Some(Instant::now());
-        talks.retain(|_, talk| !talk.is_forgotten());
+        drop(ended);
+        let mut talks = self.talks();
+        for (_, conversation, stream) in old {
+            if talks.get(&conversation).is_some_and(|talk| talk.stream == stream) {
+                talks.remove(&conversation);
+            }
+        }
     }
 
     /// Ends a turn whose conversation cannot go on.
@@ -170,7 +177,9 @@ impl Live {
         let Some(talk) = self.talk(conversation) else { return };
         talk.tell_ending();
         // What waits takes no memory, unless somebody listens.
-        if !talk.is_over() && talk.followers() == 0 {
+        if talk.is_over() {
+            self.remember(conversation, talk.stream);
+        } else if talk.followers() == 0 {
             self.forget(conversation, &talk);
         }
     }
@@ -219,7 +228,7 @@ impl Talk {
         let is_last = event.is_last();
         state.events.push(Arc::new(event));
         if is_last {
-            state.ended_at = Some(Instant::now());
+            state.is_over = true;
         }
         let count = state.events.len();
         drop(state);
@@ -290,10 +299,39 @@ impl Talk {
 
     /// Whether nothing more happens in it.
     pub fn is_over(&self) -> bool {
-        self.state().ended_at.is_some()
+        self.state().is_over
     }
+}
 
-    fn is_forgotten(&self) -> bool {
-        self.state().ended_at.is_some_and(|at| at.elapsed() > REMEMBERED)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_ended_is_known_for_a_while_and_not_in_any_number() {
+        let live = Live::default();
+        let begin = |id: RunId| {
+            let run = Run::unkept(id, Uuid::nil().into(), None, "chat", Value::Null);
+            live.begin(&run, 1, Vec::new)
+        };
+        let end = |talk: &Talk, id: RunId| {
+            talk.end(vec![ChatEvent::Done { finish: Finish::Stop, steps: 1 }]);
+            live.let_go(id);
+        };
+        let ids: Vec<RunId> = (0..=MOST_REMEMBERED).map(|_| Uuid::now_v7().into()).collect();
+        let under_way = begin(Uuid::now_v7().into());
+        for id in &ids {
+            end(&begin(*id), *id);
+        }
+        let is_known = |place: usize| live.talk(ids[place]).is_some();
+        assert_eq!((is_known(0), is_known(1), is_known(MOST_REMEMBERED)), (false, true, true));
+        // The next turn of a conversation whose last one is forgotten.
+        let again = begin(ids[1]);
+        tokio::time::advance(REMEMBERED * 2).await;
+        let other = Uuid::now_v7().into();
+        end(&begin(other), other);
+        assert_eq!((is_known(1), is_known(2), live.talk(other).is_some()), (true, false, true));
+        assert!(!again.is_over() && !under_way.is_over());
+        assert_eq!(live.talks().len(), 3);
     }
 }

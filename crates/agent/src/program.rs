@@ -46,8 +46,7 @@ impl ChatProgram {
                 self.begin(cx, &chat, is_kept, &mut transcript).await?;
             }
             let turn = transcript.last;
-            let open = transcript.open().cloned();
-            let before = move || open.iter().flat_map(ChatEvent::of).collect();
+            let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
             let talk = self.0.live().begin(cx.run(), turn, before);
             let standing = Standing { is_kept, is_durable: true, deaths: std::mem::take(&mut deaths) };
             let turned = AssertUnwindSafe(self.0.turn(cx, &chat, &mut transcript, &talk, standing));

@@ -197,11 +197,12 @@ impl Toolbox {
                 [find_tools(self.all.len())].into_iter().chain(found).collect()
             }
         };
-        let own = [(has_tasks(transcript), task_result()), (has_cut(transcript), read_result())];
-        for (is_needed, definition) in own {
-            if is_needed && !shown.iter().any(|shown| shown.name == definition.name) {
-                shown.push(definition);
-            }
+        let is_free = |shown: &[ToolDefinition], name| !shown.iter().any(|shown| shown.name == name);
+        if has_tasks(transcript) && is_free(&shown, TASK_RESULT) {
+            shown.push(task_result());
+        }
+        if has_cut(transcript) && is_free(&shown, READ_RESULT) {
+            shown.push(read_result());
         }
         shown
     }
@@ -236,7 +237,7 @@ fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> Too
         true => format!("{} {ASYNC}", spec.description),
         false => spec.description.clone(),
     };
-    ToolDefinition { name: spec.name.to_string(), description, parameters }
+    ToolDefinition { name: spec.name.to_string(), description, parameters: parameters.into() }
 }
 
 fn find_tools(count: usize) -> ToolDefinition {
@@ -250,7 +251,8 @@ fn find_tools(count: usize) -> ToolDefinition {
             "type": "object",
             "properties": {"query": {"type": "string", "description": "A few words about what the tool should do."}},
             "required": ["query"],
-        }),
+        })
+        .into(),
     }
 }
 
@@ -264,7 +266,8 @@ pub(crate) fn task_result() -> ToolDefinition {
             "type": "object",
             "properties": {"callId": {"type": "string"}},
             "required": ["callId"],
-        }),
+        })
+        .into(),
     }
 }
 
@@ -280,7 +283,8 @@ fn read_result() -> ToolDefinition {
                 "find": {"type": "string", "description": "Begins where this text first stands, after offset."},
             },
             "required": ["handle"],
-        }),
+        })
+        .into(),
     }
 }
 

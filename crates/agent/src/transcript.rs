@@ -219,7 +219,7 @@ impl Transcript {
     /// Reads the steps of a run, which are found by their names.
     pub fn of<'s>(chat: &ChatRun, find: impl Fn(&str) -> Option<&'s Step>) -> Self {
         let given = |key: &str| -> Option<&'s Value> {
-            find(key).filter(|step| step.state == StepState::Done)?.output.as_ref()
+            find(key).filter(|step| step.state == StepState::Done)?.output.as_deref()
         };
         let letters = |n: u64| -> Option<Vec<Letter>> {
             let sent = given(&format!("{INBOX}:{n}"))?["messages"].as_array()?;

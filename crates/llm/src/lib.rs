@@ -16,6 +16,7 @@ mod ids;
 mod model;
 mod ollama;
 mod openai;
+mod parameters;
 mod reading;
 mod request;
 mod schema;
@@ -28,6 +29,7 @@ pub use answer::{Gathered, ModelAnswer};
 pub use delta::{Delta, DeltaStream, EndReason, Usage};
 pub use dialect::Dialect;
 pub use model::{Asked, LeftOut, Model};
+pub use parameters::Parameters;
 pub use request::{
     Call, Image, ImageSource, ModelRequest, Part, Reasoning, TOLD, ToolChoice, ToolDefinition, ToolResult,
     Turn,

@@ -17,7 +17,7 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
     // It cannot be told when to call; what it does not see it will not call.
     if !tools.is_empty() && request.tool_choice != ToolChoice::None {
         let written = tools.into_iter().map(|tool| {
-            let mut parameters = tool.schema;
+            let mut parameters = tool.schema.clone();
             if parameters.get("properties").is_none() {
                 parameters["properties"] = json!({});
             }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::parameters::Parameters;
+
 /// How the ids of calls begin that no model made: results that came by themselves are told as such.
 pub const TOLD: &str = "haft_told_";
 
@@ -127,8 +129,7 @@ pub struct Reasoning {
 pub struct ToolDefinition {
     pub name: String,
     pub description: String,
-    /// A JSON Schema of any kind; each dialect gets what it can read.
-    pub parameters: Value,
+    pub parameters: Parameters,
 }
 
 /// Whether tools are called. Taking them away altogether is worse than `None`: some providers refuse

@@ -3,6 +3,8 @@
 //! A program is run from its top each time the run is claimed. A step that its journal has answers from there, so
 //! that the program goes on where it was; whatever it does outside of steps may happen again.
 
+mod note;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +14,15 @@ use futures_util::stream::FuturesUnordered;
 use haft_core::{CallError, Effect, ErrorKind, Progress};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::begun::Unwritten;
 use crate::call::CALLBACK;
 use crate::failpoint::Failpoints;
-use crate::journal::{DoneStep, Journal, Kept, Suspended};
-use crate::program::{GaveUp, Program};
-use crate::run::{Ended, Held, Lease, Run, Step, StepState, Wait};
+use crate::journal::{DoneStep, Journal};
+use crate::run::{Held, Lease, Run, Step, StepState, Wait};
 use crate::unkept::Unkept;
-
-/// A journal that is away is asked again after so long, and twice as long each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// What may be done again waits so long to be noted together with what follows it: a run whose steps take less is
 /// kept in one write, and one that takes longer is no slower for it.
@@ -60,6 +58,18 @@ impl From<CallError> for Halt {
     }
 }
 
+impl Halt {
+    /// The same in words, for whoever asked and gets nothing else.
+    pub(crate) fn error(&self) -> CallError {
+        match self {
+            Self::Failed(error) => error.clone(),
+            Self::Waiting(_) | Self::Unknown { .. } | Self::Undone | Self::Lost | Self::GivenBack => {
+                CallError::text(ErrorKind::Unavailable, "what was begun could not be kept")
+            }
+        }
+    }
+}
+
 /// How a wait ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
@@ -80,6 +90,8 @@ pub struct RunContext {
     journal: Arc<dyn Journal>,
     run: Run,
     lease: Lease,
+    /// The run itself, where it is not kept yet.
+    unwritten: Option<Unwritten>,
     steps: HashMap<String, Step>,
     /// Done, and not yet noted: they are noted together with what comes next.
     unnoted: Vec<DoneStep>,
@@ -108,6 +120,7 @@ impl RunContext {
             journal,
             run,
             lease,
+            unwritten: None,
             steps,
             unnoted: Vec::new(),
             note_by: None,
@@ -117,6 +130,12 @@ impl RunContext {
             is_kept: true,
             failpoints,
         }
+    }
+
+    /// A run that is not kept yet.
+    pub(crate) fn unwritten(self, unwritten: Option<Unwritten>) -> Self {
+        let note_by = unwritten.is_some().then(|| Instant::now() + GATHERING);
+        Self { unwritten, note_by, ..self }
     }
 
     /// A run that nobody keeps: what it does is forgotten with it.
@@ -132,7 +151,8 @@ impl RunContext {
 
     /// Ends a step of a run that nobody keeps.
     pub fn fulfil(&mut self, key: &str, output: Value) {
-        let step = Step { output: Some(output), ..Step::begun(key, Effect::Read, StepState::Done) };
+        let output = Some(Arc::new(output));
+        let step = Step { output, ..Step::begun(key, Effect::Read, StepState::Done) };
         self.steps.insert(key.to_owned(), step);
     }
 
@@ -148,7 +168,10 @@ impl RunContext {
 
     /// What a step gave, where its journal has that.
     pub fn given(&self, key: &str) -> Option<&Value> {
-        self.steps.get(key).filter(|step| step.state == StepState::Done).and_then(|step| step.output.as_ref())
+        self.steps
+            .get(key)
+            .filter(|step| step.state == StepState::Done)
+            .and_then(|step| step.output.as_deref())
     }
 
     /// A step of this name, where it was ever begun, by whomever it is ended.
@@ -186,7 +209,7 @@ impl RunContext {
         key: &str,
         effect: Effect,
         work: impl FnOnce() -> F,
-    ) -> Result<Value, Halt>
+    ) -> Result<Arc<Value>, Halt>
     where
         F: Future<Output = Result<Value, Halt>>,
     {
@@ -200,7 +223,7 @@ impl RunContext {
         effect: Effect,
         waits: Vec<Wait>,
         work: impl FnOnce() -> F,
-    ) -> Result<Value, Halt>
+    ) -> Result<Arc<Value>, Halt>
     where
         F: Future<Output = Result<Value, Halt>>,
     {
@@ -214,7 +237,11 @@ impl RunContext {
                 StepState::Reserved | StepState::Waiting => {}
             }
         }
+        if effect != Effect::Read {
+            self.write().await?;
+        }
         if !effect.is_repeatable() || !waits.is_empty() {
+            self.write().await?;
             let (lease, done) = (self.lease, self.unnoted());
             self.keep(|journal| journal.reserve(lease, key.to_owned(), effect, done.clone(), waits.clone()))
                 .await?;
@@ -230,7 +257,7 @@ impl RunContext {
         self.failpoints.pass("before_send");
         // What may be done again need not wait until the one before is noted.
         let (noted, output) = self.noting(work()).await;
-        let output = output?;
+        let output = Arc::new(output?);
         noted?;
         self.failpoints.pass("after_reply");
         self.remember(key, effect, output.clone());
@@ -239,11 +266,11 @@ impl RunContext {
 
     /// Does several things once, all at the same time. What each gave, in their order; nothing for one that may
     /// have had its effect when a process died, of which nobody knows.
-    pub async fn together<F>(&mut self, planned: Vec<Planned<F>>) -> Result<Vec<Option<Value>>, Halt>
+    pub async fn together<F>(&mut self, planned: Vec<Planned<F>>) -> Result<Vec<Option<Arc<Value>>>, Halt>
     where
         F: Future<Output = Result<Value, Halt>>,
     {
-        let mut given: Vec<Option<Value>> = vec![None; planned.len()];
+        let mut given: Vec<Option<Arc<Value>>> = vec![None; planned.len()];
         let mut under_way = FuturesUnordered::new();
         let keys: Vec<(String, Effect)> =
             planned.iter().map(|planned| (planned.key.clone(), planned.effect)).collect();
@@ -254,7 +281,7 @@ impl RunContext {
         for (place, Planned { key, effect, work }) in planned.into_iter().enumerate() {
             match self.steps.get(&key).map(|step| (step.state, step.effect)) {
                 Some((StepState::Done, _)) => {
-                    given[place] = self.given(&key).cloned();
+                    given[place] = self.steps.get(&key).and_then(|step| step.output.clone());
                     continue;
                 }
                 Some((StepState::Unknown, _)) => continue,
@@ -263,6 +290,7 @@ impl RunContext {
                 Some((StepState::Reserved | StepState::Waiting, _)) | None => {}
             }
             if !effect.is_repeatable() {
+                self.write().await?;
                 let (lease, done) = (self.lease, self.unnoted());
                 self.keep(|journal| journal.reserve(lease, key.clone(), effect, done.clone(), Vec::new()))
                     .await?;
@@ -278,7 +306,7 @@ impl RunContext {
             let (noted, next) = self.noting(under_way.next()).await;
             noted?;
             let Some((place, output)) = next else { break };
-            let output = output?;
+            let output = Arc::new(output?);
             self.failpoints.pass("after_reply");
             if let Some((key, effect)) = keys.get(place) {
                 self.remember(key, *effect, output.clone());
@@ -296,7 +324,7 @@ impl RunContext {
             Some(step) if step.state == StepState::Done => Ok(if step.is_expired {
                 Answer::Expired
             } else {
-                Answer::Came(step.output.clone().unwrap_or_default())
+                Answer::Came(step.output.as_deref().cloned().unwrap_or_default())
             }),
             Some(_) | None => Err(Halt::Waiting(vec![wait])),
         }
@@ -313,20 +341,24 @@ impl RunContext {
         let heard = |step: &Step| step.output.as_ref()?["upTo"].as_u64();
         let inbox = self.steps.values().filter(|step| step.key.starts_with(INBOX));
         let after = inbox.filter_map(heard).max().unwrap_or_default();
-        let came = self.journal.inbox(self.run.id, after).await?;
+        // Of one that is not kept yet nobody knows who could send it anything.
+        let came = match &self.unwritten {
+            None => self.journal.inbox(self.run.id, after).await?,
+            Some(_) => Vec::new(),
+        };
         let Some((last, _)) = came.last() else {
             let shown = Some(json!({"after": after}));
             return Err(Halt::Waiting(vec![Wait { key, for_what: INBOX.to_owned(), shown, at_most }]));
         };
         let up_to = *last;
         let messages: Vec<Value> = came.into_iter().map(|(_, message)| message).collect();
-        self.remember(&key, Effect::Read, json!({"upTo": up_to, "messages": messages}));
+        self.remember(&key, Effect::Read, Arc::new(json!({"upTo": up_to, "messages": messages})));
         Ok(messages)
     }
 
     /// Keeps a value by a name, in place of the one that was kept; it is noted together with what comes next.
     pub fn put(&mut self, key: &str, value: Value) {
-        self.remember(key, Effect::Read, value);
+        self.remember(key, Effect::Read, Arc::new(value));
     }
 
     /// Takes back a step of which certainly nothing became, together with the wait that follows.
@@ -348,102 +380,16 @@ impl RunContext {
         Reporter { journal: self.journal.clone(), lease: self.lease }
     }
 
-    /// Notes what was done, where that is not noted yet.
-    pub async fn note(&mut self) -> Result<(), Halt> {
-        if self.unnoted.is_empty() {
-            return Ok(());
-        }
-        let (lease, done) = (self.lease, self.unnoted());
-        self.keep(|journal| journal.done(lease, done.clone())).await?;
-        self.noted();
-        Ok(())
-    }
-
-    /// Carries something out while what was done before is noted; not at all, where it may be noted with this.
-    async fn noting<F: Future>(&mut self, work: F) -> (Result<(), Halt>, F::Output) {
-        let mut work = std::pin::pin!(work);
-        if self.unnoted.is_empty() {
-            return (Ok(()), work.await);
-        }
-        if let Some(note_by) = self.note_by.filter(|note_by| *note_by > Instant::now())
-            && let Ok(output) = timeout_at(note_by, &mut work).await
-        {
-            return (Ok(()), output);
-        }
-        tokio::join!(self.note(), work)
-    }
-
-    /// What is to be noted. It stays so until it was: whoever is stopped meanwhile gives it back with the run.
-    fn unnoted(&self) -> Arc<[DoneStep]> {
-        self.unnoted.clone().into()
-    }
-
-    fn noted(&mut self) {
-        self.note_by = None;
-        self.unnoted.clear();
-    }
-
-    pub(crate) async fn suspend(mut self, waits: Vec<Wait>) -> Result<(), Halt> {
-        let suspended = Suspended {
-            done: self.unnoted(),
-            undone: std::mem::take(&mut self.undone),
-            waits,
-            cancel_heard: self.cancel_heard,
-        };
-        let lease = self.lease;
-        self.keep(|journal| journal.suspend(lease, suspended.clone())).await
-    }
-
-    pub(crate) async fn finish(mut self, ended: Ended) -> Result<(), Halt> {
-        let lease = self.lease;
-        // What the run gave as a whole need not be kept twice.
-        self.unnoted.retain(|step| *step.output != ended.output);
-        let done = self.unnoted();
-        self.failpoints.pass("before_commit");
-        self.keep(|journal| journal.finish(lease, done.clone(), ended.clone())).await?;
-        self.failpoints.pass("after_commit");
-        Ok(())
-    }
-
-    /// Ends a run that its program could not end.
-    pub(crate) async fn give_up(self, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
-        let ended = program.gave_up(&self, why).await;
-        self.finish(ended).await
-    }
-
-    pub(crate) async fn release(self) -> Result<(), Halt> {
-        self.failpoints.pass("before_release");
-        let (lease, done) = (self.lease, self.unnoted());
-        self.keep(|journal| journal.release(lease, done.clone())).await
-    }
-
-    fn remember(&mut self, key: &str, effect: Effect, output: Value) {
+    fn remember(&mut self, key: &str, effect: Effect, output: Arc<Value>) {
         if self.is_kept {
             // Of what may not be done again nobody waits to note what it gave.
             let by = if effect.is_repeatable() { Instant::now() + GATHERING } else { Instant::now() };
             self.note_by = Some(self.note_by.map_or(by, |known| known.min(by)));
             self.unnoted.retain(|step| step.key != key);
-            self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: Arc::new(output.clone()) });
+            self.unnoted.push(DoneStep { key: key.to_owned(), effect, output: output.clone() });
         }
         let step = Step { output: Some(output), ..Step::begun(key, effect, StepState::Done) };
         self.steps.insert(key.to_owned(), step);
-    }
-
-    /// Has the journal keep something, however long it is away: what was done may not be forgotten.
-    async fn keep<'s>(&'s self, write: impl Fn(&'s dyn Journal) -> Kept<'s, bool>) -> Result<(), Halt> {
-        let mut pause = FIRST_PAUSE;
-        loop {
-            match write(&*self.journal).await {
-                Ok(true) => return Ok(()),
-                Ok(false) => return Err(Halt::Lost),
-                Err(error) if error.kind() == ErrorKind::Unavailable => {
-                    tracing::warn!(run.id = %self.run.id, %error, "The journal of a run could not be written; trying again");
-                }
-                Err(error) => return Err(Halt::Failed(error)),
-            }
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
     }
 }
 

@@ -69,7 +69,11 @@ pub struct Claimed {
 
 pub trait Journal: Send + Sync {
     /// Keeps a new run, or gives the one that has its key.
-    fn start(&self, new: NewRun, lease: Duration) -> Kept<'_, Started>;
+    fn start(&self, new: Arc<NewRun>, lease: Duration) -> Kept<'_, Started>;
+
+    /// Keeps a new run that was carried on before it was kept, and that waits for what is sent to it by now. What it
+    /// did is noted in the same moment.
+    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>, waits: Vec<Wait>) -> Kept<'_, ()>;
 
     /// Takes runs that are due: those of the spaces that have fewest under way first, and of one space those of
     /// the highest priority. Whoever held one before holds it no more.

@@ -3,6 +3,7 @@
 //!
 //! Nobody else writes a lease, a queue, a journal, or a retry loop over time. SQL never lives here.
 
+mod begun;
 mod call;
 mod context;
 mod failpoint;

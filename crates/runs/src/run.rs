@@ -2,6 +2,7 @@
 //!
 //! Plain data. What a run does is its program's, where it is kept is the journal's.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{Effect, RunId, SpaceId, UserId};
@@ -9,6 +10,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
+
+use crate::context::INBOX;
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,7 +76,7 @@ pub struct NewRun {
     pub program: &'static str,
     pub about: About,
     /// What the program is given, as JSON.
-    pub input: Value,
+    pub input: Arc<Value>,
     pub priority: i32,
     /// So long it is not due yet.
     pub delay: Duration,
@@ -140,7 +143,7 @@ pub struct Run {
     pub user: Option<UserId>,
     pub program: String,
     pub about: About,
-    pub input: Value,
+    pub input: Arc<Value>,
     pub priority: i32,
     pub status: RunStatus,
     /// How often it was claimed.
@@ -169,6 +172,10 @@ pub struct Run {
 impl Run {
     /// One that is nowhere kept.
     pub fn unkept(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Value) -> Self {
+        Self::of(id, space, user, program, Arc::new(input))
+    }
+
+    fn of(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Arc<Value>) -> Self {
         let now = Timestamp::now();
         Self {
             id,
@@ -193,6 +200,23 @@ impl Run {
             ended_at: None,
             changed_at: now,
             due_at: None,
+        }
+    }
+
+    /// A new one as it stands at first: held by whoever asked for it, or by nobody.
+    pub fn first(new: &NewRun, status: RunStatus, now: Timestamp) -> Self {
+        let is_held = status == RunStatus::Running;
+        Self {
+            about: new.about.clone(),
+            priority: new.priority,
+            status,
+            epoch: u64::from(is_held),
+            most_deaths: new.most_deaths,
+            key_digest: new.key.as_ref().map(|key| key.digest.clone()),
+            created_at: now,
+            started_at: is_held.then_some(now),
+            changed_at: now,
+            ..Self::of(new.id, new.space, new.user, new.program, new.input.clone())
         }
     }
 }
@@ -223,7 +247,7 @@ pub struct Step {
     pub waits_for: Option<String>,
     /// What whoever answers is shown.
     pub shown: Option<Value>,
-    pub output: Option<Value>,
+    pub output: Option<Arc<Value>>,
     /// Until when it waits.
     pub until: Option<Timestamp>,
     /// Of those who could have answered in time, none did.
@@ -262,6 +286,13 @@ pub struct Wait {
     pub shown: Option<Value>,
     /// It ends by itself then.
     pub at_most: Option<Duration>,
+}
+
+impl Wait {
+    /// Whether it ends when something is sent to the run, and never by itself.
+    pub fn is_for_letters(&self) -> bool {
+        self.for_what == INBOX && self.at_most.is_none()
+    }
 }
 
 /// How a run ended.

@@ -16,10 +16,17 @@ fn agreed<'a>() -> Kept<'a, bool> {
     Box::pin(ready(Ok(true)))
 }
 
+fn not_started() -> CallError {
+    CallError::text(ErrorKind::Internal, "a run that nobody keeps cannot be started")
+}
+
 impl Journal for Unkept {
-    fn start(&self, _: NewRun, _: Duration) -> Kept<'_, Started> {
-        let error = CallError::text(ErrorKind::Internal, "a run that nobody keeps cannot be started");
-        Box::pin(ready(Err(error)))
+    fn start(&self, _: Arc<NewRun>, _: Duration) -> Kept<'_, Started> {
+        Box::pin(ready(Err(not_started())))
+    }
+
+    fn start_waiting(&self, _: Arc<NewRun>, _: Arc<[DoneStep]>, _: Vec<Wait>) -> Kept<'_, ()> {
+        Box::pin(ready(Err(not_started())))
     }
 
     fn claim(&self, _: WorkerId, _: usize, _: Duration) -> Kept<'_, Claimed> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_core::{CallError, ErrorKind, RunId, SpaceId};
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -16,11 +17,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::begun::{Begun, Unwritten};
 use crate::context::{Halt, RunContext};
 use crate::failpoint::Failpoints;
 use crate::journal::{Journal, Letter, Sent};
 use crate::program::{GaveUp, Program, Programs};
-use crate::run::{Held, Lease, NewRun, Place, Run, RunKey, Started, WorkerId};
+use crate::run::{Held, Lease, NewRun, Place, Run, RunKey, RunStatus, Started, WorkerId};
 
 /// So many ends of runs may be told before those who wait for one look for themselves.
 const ENDS: usize = 1024;
@@ -77,6 +79,14 @@ struct InHand {
     lost: CancellationToken,
     /// Cancelled when it is in hand no more.
     over: CancellationToken,
+    /// Where it was begun before it was kept.
+    begun: Option<Begun>,
+}
+
+impl InHand {
+    fn is_kept(&self) -> bool {
+        self.begun.as_ref().is_none_or(Begun::is_kept)
+    }
 }
 
 impl Runs {
@@ -107,7 +117,7 @@ impl Runs {
     /// Takes a run on: it is carried out, whatever happens to this process from now on.
     pub async fn start(&self, new: NewRun) -> Result<Run, CallError> {
         self.0.failpoints.pass("accepted");
-        let started = self.0.journal.start(new, self.0.settings.lease).await?;
+        let started = self.0.journal.start(Arc::new(new), self.0.settings.lease).await?;
         self.0.failpoints.pass("stored");
         Ok(match started {
             Started::Queued(run) | Started::Before(run) => run,
@@ -119,7 +129,7 @@ impl Runs {
     pub async fn start_here(&self, new: NewRun) -> Result<(Run, bool), CallError> {
         self.0.failpoints.pass("accepted");
         let new = NewRun { place: Place::Here(self.0.id), ..new };
-        let started = self.0.journal.start(new, self.0.settings.lease).await?;
+        let started = self.0.journal.start(Arc::new(new), self.0.settings.lease).await?;
         self.0.failpoints.pass("stored");
         match started {
             Started::Held(held) => {
@@ -129,6 +139,22 @@ impl Runs {
             }
             Started::Queued(run) | Started::Before(run) => Ok((run, false)),
         }
+    }
+
+    /// Carries a run on here and now, and keeps it meanwhile: with the first thing that has to be kept, or a moment
+    /// later. It is kept when this answers. One with a key is kept before anything else.
+    pub async fn begin_here(&self, new: NewRun) -> Result<RunId, CallError> {
+        if new.key.is_some() || new.parent.is_some() {
+            return Ok(self.start_here(new).await?.0.id);
+        }
+        self.0.failpoints.pass("accepted");
+        let new = NewRun { place: Place::Here(self.0.id), ..new };
+        let run = Run::first(&new, RunStatus::Running, Timestamp::now());
+        let lease = Lease { run: run.id, epoch: run.epoch };
+        let (unwritten, begun) = Unwritten::new(new, self.0.settings.lease);
+        let held = Held { run, lease, steps: Vec::new() };
+        Inner::take_on(&self.0, held, None, Some((unwritten, begun.clone())));
+        begun.kept().await
     }
 
     /// Sends something to a run. One that waits for that goes on here and now; any other hears of it where it is
@@ -277,7 +303,10 @@ impl Inner {
     async fn renew(&self) {
         loop {
             sleep(self.settings.lease / 4).await;
-            let leases: Vec<Lease> = self.held().values().map(|in_hand| in_hand.lease).collect();
+            let leases = |held: &HashMap<RunId, InHand>| {
+                held.values().filter(|in_hand| in_hand.is_kept()).map(|in_hand| in_hand.lease).collect()
+            };
+            let leases: Vec<Lease> = leases(&self.held());
             match self.journal.renew(self.id, leases, self.settings.lease).await {
                 Ok(renewed) => {
                     let held = self.held();
@@ -303,16 +332,27 @@ impl Inner {
 
     /// Carries a run on, beside whatever else this process does.
     fn take(self: &Arc<Self>, held: Held, permit: Option<OwnedSemaphorePermit>) {
+        Self::take_on(self, held, permit, None);
+    }
+
+    /// The same for one that may not be kept yet.
+    fn take_on(
+        self: &Arc<Self>,
+        held: Held,
+        permit: Option<OwnedSemaphorePermit>,
+        unwritten: Option<(Unwritten, Begun)>,
+    ) {
         let (id, lease) = (held.run.id, held.lease);
         let token = CancellationToken::new;
-        let in_hand = InHand { lease, cancel: token(), lost: token(), over: token() };
+        let (unwritten, begun) = unwritten.unzip();
+        let in_hand = InHand { lease, cancel: token(), lost: token(), over: token(), begun };
         if held.run.is_cancel_asked {
             in_hand.cancel.cancel();
         }
         self.held().insert(id, in_hand.clone());
         let (inner, over) = (self.clone(), in_hand.over.clone());
         self.under_way.spawn(async move {
-            let ended = inner.carry(held, in_hand).await;
+            let ended = inner.carry(held, in_hand, unwritten).await;
             inner.let_go(id, lease);
             over.cancel();
             match ended {
@@ -334,26 +374,49 @@ impl Inner {
         }
     }
 
-    async fn carry(&self, held: Held, in_hand: InHand) -> Result<(), Halt> {
+    async fn carry(&self, held: Held, in_hand: InHand, unwritten: Option<Unwritten>) -> Result<(), Halt> {
         self.failpoints.pass("claimed");
-        let run = held.run.clone();
         let InHand { cancel, lost, .. } = in_hand;
-        let mut context =
-            RunContext::new(self.journal.clone(), held, cancel.clone(), self.failpoints.clone());
-        let Some(program) = self.programs.get(&run.program).cloned() else {
+        let mut context = RunContext::new(self.journal.clone(), held, cancel, self.failpoints.clone());
+        context = context.unwritten(unwritten);
+        let Some(program) = self.programs.get(&context.run().program).cloned() else {
             // A newer process may know it.
+            let run = context.run();
             tracing::warn!(run.id = %run.id, program = run.program, "No such program is known here");
             sleep(PATIENCE).await;
             return context.release().await;
         };
+        let carried = self.carry_on(&mut context, &*program, &lost).await;
+        if let Err(halt) = &carried
+            && let Some(unwritten) = context.give_back()
+        {
+            let error = halt.error();
+            tracing::warn!(run.id = %context.run().id, %error, "A run that could not be kept is given up");
+            // It is nowhere, and whoever follows it learns that it is over.
+            program.gave_up(&context, GaveUp::Failed(error.clone())).await;
+            program.let_go(context.run().id);
+            unwritten.never(error);
+            return Ok(());
+        }
+        context.tell_kept();
+        carried
+    }
+
+    async fn carry_on(
+        &self,
+        context: &mut RunContext,
+        program: &dyn Program,
+        lost: &CancellationToken,
+    ) -> Result<(), Halt> {
+        let (id, cancel) = (context.run().id, context.cancellation().clone());
         let is_lasting = program.is_lasting();
-        let is_dead = run.deaths >= run.most_deaths && !is_lasting;
+        let is_dead = context.run().deaths >= context.run().most_deaths && !is_lasting;
         let is_lost = context.lost_step().is_some() && !is_lasting;
         if is_lost && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
-            return give_up(context, &*program, GaveUp::Unknown).await;
+            return give_up(context, program, GaveUp::Unknown).await;
         }
         if is_dead {
-            return give_up(context, &*program, GaveUp::Deaths).await;
+            return give_up(context, program, GaveUp::Deaths).await;
         }
         let given_up = async {
             cancel.cancelled().await;
@@ -363,28 +426,28 @@ impl Inner {
             }
         };
         let outcome = tokio::select! {
-            outcome = run_program(&*program, &mut context) => outcome,
+            outcome = run_program(program, context) => outcome,
             () = lost.cancelled() => return context.release().await,
             () = given_up => Err(Halt::Failed(CallError::text(ErrorKind::Cancelled, "it did not stop when told to"))),
         };
         match outcome {
             Ok(ended) => {
                 context.finish(ended).await?;
-                program.let_go(run.id);
+                program.let_go(id);
                 Ok(())
             }
             Err(Halt::Lost) => Err(Halt::Lost),
-            Err(Halt::Unknown { .. }) => give_up(context, &*program, GaveUp::Unknown).await,
+            Err(Halt::Unknown { .. }) => give_up(context, program, GaveUp::Unknown).await,
             Err(Halt::Waiting(_) | Halt::Failed(_) | Halt::GivenBack)
                 if cancel.is_cancelled() && !is_lasting =>
             {
                 let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
-                give_up(context, &*program, why).await
+                give_up(context, program, why).await
             }
             Err(Halt::Waiting(waits)) => {
                 context.suspend(waits).await?;
                 self.failpoints.pass("suspended");
-                program.let_go(run.id);
+                program.let_go(id);
                 Ok(())
             }
             Err(Halt::GivenBack) => {
@@ -395,17 +458,16 @@ impl Inner {
             Err(Halt::Undone) => {
                 let message = "a step gave nothing, and the program did not say why";
                 let error = CallError::text(ErrorKind::Internal, message);
-                give_up(context, &*program, GaveUp::Failed(error)).await
+                give_up(context, program, GaveUp::Failed(error)).await
             }
-            Err(Halt::Failed(error)) => give_up(context, &*program, GaveUp::Failed(error)).await,
+            Err(Halt::Failed(error)) => give_up(context, program, GaveUp::Failed(error)).await,
         }
     }
 }
 
-async fn give_up(context: RunContext, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
-    let id = context.run().id;
+async fn give_up(context: &mut RunContext, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
     context.give_up(program, why).await?;
-    program.let_go(id);
+    program.let_go(context.run().id);
     Ok(())
 }
 

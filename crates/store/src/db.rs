@@ -8,10 +8,12 @@ use std::sync::Arc;
 use haft_core::id::{AlertId, ArtifactId, ProviderId, TokenId};
 use haft_core::{AgentId, CallError, RunId, SpaceId, ToolId, UserId};
 use jiff::Timestamp;
+use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Encode, Executor as _, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
+use sqlx::{AssertSqlSafe, Encode, Executor as _, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
 
 use crate::failure;
+use crate::insert::{Marks, Rows};
 use crate::postgres::PostgresDb;
 use crate::row::Row;
 use crate::sqlite::SqliteDb;
@@ -42,6 +44,34 @@ impl Db {
     /// Reads the first row, where there is one.
     pub(crate) async fn row(&self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
         Ok(self.rows(sql, args).await?.into_iter().next())
+    }
+
+    /// Adds rows to several tables, all or none, where SQLite is in one message to its thread.
+    pub(crate) async fn insert_all(&self, tables: impl IntoIterator<Item = Rows>) -> Result<(), CallError> {
+        match self {
+            Self::Sqlite(db) => {
+                let (mut script, mut values) = ("BEGIN IMMEDIATE".to_owned(), Vec::new());
+                for (sql, some) in tables.into_iter().flat_map(|rows| rows.statements(Marks::Plain)) {
+                    script.push_str("; ");
+                    script.push_str(&sql);
+                    values.extend(some);
+                }
+                script.push_str("; COMMIT");
+                let mut connection = db.writer.acquire().await.map_err(failure::of_start)?;
+                let done = bound::<Sqlite>(AssertSqlSafe(script), values).execute(&mut *connection).await;
+                if done.is_err() {
+                    take_back(connection).await;
+                }
+                done.map(drop).map_err(failure::of)
+            }
+            Self::Postgres(_) => {
+                let mut tx = self.begin().await?;
+                for rows in tables {
+                    tx.insert(rows).await?;
+                }
+                tx.commit().await
+            }
+        }
     }
 
     /// Begins a transaction that writes. Dropped without a commit, it leaves no trace.
@@ -112,6 +142,18 @@ impl Tx {
         Ok(self.rows(sql, args).await?.into_iter().next())
     }
 
+    /// Adds rows to a table.
+    pub(crate) async fn insert(&mut self, rows: Rows) -> Result<(), CallError> {
+        let marks = match self {
+            Self::Sqlite(_) => Marks::Plain,
+            Self::Postgres(_) => Marks::Numbered,
+        };
+        for (sql, values) in rows.statements(marks) {
+            self.run(AssertSqlSafe(sql), values).await?;
+        }
+        Ok(())
+    }
+
     /// Many statements without arguments, for migrations.
     pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<(), CallError> {
         let done = match self {
@@ -127,6 +169,17 @@ impl Tx {
             Self::Postgres(tx) => tx.commit().await,
         };
         done.map_err(failure::of)
+    }
+}
+
+/// Ends a transaction that a script began and could not end. Where there is none, that is said, and is all right.
+async fn take_back(mut connection: PoolConnection<Sqlite>) {
+    const NO_TRANSACTION: &str = "no transaction is active";
+    if let Err(error) = sqlx::raw_sql("ROLLBACK").execute(&mut *connection).await
+        && !error.to_string().contains(NO_TRANSACTION)
+    {
+        // SQLite takes back what it has not kept when it is closed.
+        let _ = connection.close().await;
     }
 }
 

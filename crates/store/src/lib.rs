@@ -14,6 +14,7 @@ mod db;
 mod failure;
 mod feed;
 mod history;
+mod insert;
 mod keys;
 mod known_agents;
 mod links;

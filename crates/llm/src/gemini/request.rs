@@ -29,7 +29,7 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
             let mut function = json!({"name": tool.name, "description": tool.description});
             // An object without properties is refused; a function without parameters is not.
             if tool.schema.get("properties").is_some() {
-                function["parameters"] = tool.schema;
+                function["parameters"] = tool.schema.clone();
             }
             function
         });

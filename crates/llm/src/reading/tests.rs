@@ -25,8 +25,11 @@ fn asked() -> ModelRequest {
         Turn::Assistant { text: "hello".to_owned(), reasoning: None, calls: Vec::new() },
         Turn::user("the weather?"),
     ];
-    let tool =
-        ToolDefinition { name: "get_weather".to_owned(), description: String::new(), parameters: json!({}) };
+    let tool = ToolDefinition {
+        name: "get_weather".to_owned(),
+        description: String::new(),
+        parameters: json!({}).into(),
+    };
     ModelRequest { tools: vec![tool], ..ModelRequest::new("the-model", turns) }
 }
 

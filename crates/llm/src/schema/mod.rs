@@ -56,7 +56,7 @@ pub(crate) struct Offer<'a> {
 pub(crate) struct Offered<'a> {
     pub(crate) name: &'a str,
     pub(crate) description: &'a str,
-    pub(crate) schema: Value,
+    pub(crate) schema: &'a Value,
 }
 
 impl<'a> Offer<'a> {
@@ -64,8 +64,11 @@ impl<'a> Offer<'a> {
         let mut offer = Self { tools: Vec::new(), left_out: Vec::new() };
         for tool in tools {
             let is_twice = offer.tools.iter().any(|before| before.name == tool.name);
-            let schema =
-                if is_twice { Err(Message::new(&TWICE)) } else { form.adapt(&tool.name, &tool.parameters) };
+            let schema = match is_twice {
+                true => Err(Message::new(&TWICE)),
+                false if !form.allows_name(&tool.name) => Err(Message::new(&BAD_NAME)),
+                false => tool.parameters.adapted(form).map_err(Clone::clone),
+            };
             match schema {
                 Ok(schema) => {
                     offer.tools.push(Offered { name: &tool.name, description: &tool.description, schema });
@@ -78,10 +81,8 @@ impl<'a> Offer<'a> {
 }
 
 impl Form {
-    fn adapt(self, name: &str, schema: &Value) -> Result<Value, Message> {
-        if !self.allows_name(name) {
-            return Err(Message::new(&BAD_NAME));
-        }
+    /// A schema as it is read.
+    pub(crate) fn adapt(self, schema: &Value) -> Result<Value, Message> {
         let size = json::size(schema);
         if size.depth > DEEPEST * 2 || size.values > MOST_VALUES {
             return Err(Message::new(&TOO_LARGE));

@@ -6,7 +6,7 @@ use super::{Form, Offer};
 use crate::request::ToolDefinition;
 
 fn adapt(form: Form, schema: Value) -> Result<Value, &'static str> {
-    form.adapt("tool", &schema).map_err(|why| why.id())
+    form.adapt(&schema).map_err(|why| why.id())
 }
 
 /// One property, reduced.
@@ -200,7 +200,7 @@ fn one_tool_that_cannot_be_offered_takes_no_other_with_it() {
     let tool = |name: &str, parameters: Value| ToolDefinition {
         name: name.to_owned(),
         description: String::new(),
-        parameters,
+        parameters: parameters.into(),
     };
     let tools = [
         tool("good", json!({})),

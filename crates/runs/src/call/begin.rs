@@ -1,5 +1,6 @@
 //! A call as the run that is asked for: what is written down of it, so that any process can make it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::call::Freshness;
@@ -77,7 +78,7 @@ impl Begin {
                 agent: options.agent.map(|agent| agent.to_string()),
                 conversation: options.conversation.map(|conversation| conversation.to_string()),
             },
-            input: serde_json::to_value(call).unwrap_or_default(),
+            input: Arc::new(serde_json::to_value(call).unwrap_or_default()),
             priority: self.priority.unwrap_or(spec.priority),
             delay: self.delay,
             most_deaths: self.most_deaths,

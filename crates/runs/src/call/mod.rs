@@ -113,13 +113,13 @@ impl CallRun {
 
     /// The call that a run is.
     pub fn of(run: &Run) -> Result<Self, Halt> {
-        serde_json::from_value(run.input.clone()).map_err(program::unreadable)
+        Self::deserialize(&*run.input).map_err(program::unreadable)
     }
 
     /// With the arguments that a person approved in place of those that were given.
     pub(crate) fn approved_in(mut self, context: &RunContext) -> Self {
         let asked = context.all().filter(|step| step.waits_for.as_deref() == Some(APPROVAL));
-        let said = asked.filter_map(|step| Decision::deserialize(step.output.as_ref()?).ok());
+        let said = asked.filter_map(|step| Decision::deserialize(step.output.as_deref()?).ok());
         // Of several questions the last is the one that was about what is made.
         let edited = said.filter(|said| said.is_approved).filter_map(|said| said.arguments).last();
         if let Some(arguments) = edited.filter(|_| context.known(program::CALL).is_some()) {

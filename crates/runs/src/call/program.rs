@@ -144,7 +144,11 @@ impl CallProgram {
         match (made.await, failed) {
             (Ok(output), _) => match later::parked(&output) {
                 Some(parked) => self.go_on(context, &call, &caller, parked).await,
-                None => Ok(Ended { status: RunStatus::Succeeded, output, is_dead_letter: false }),
+                None => Ok(Ended {
+                    status: RunStatus::Succeeded,
+                    output: Arc::unwrap_or_clone(output),
+                    is_dead_letter: false,
+                }),
             },
             (Err(Halt::Undone), Some(result)) => self.undone(context, &call, effect, &result),
             // Whoever was to call back tells what became of it.

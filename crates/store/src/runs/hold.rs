@@ -8,9 +8,9 @@ use haft_runs::{DoneStep, Ended, INBOX, Lease, Renewed, Suspended, Wait, WorkerI
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::added::later;
 use super::inbox::{known_letters, put};
 use super::row::NEVER;
-use super::steps::later;
 use super::writer::{Batch, Write};
 use crate::db::{Arg, Tx, args};
 
@@ -43,7 +43,7 @@ impl Write for Reserve {
             let Some(space) = holds(batch, self.lease).await? else { return Ok(false) };
             let of = (self.lease.run, space.as_str());
             batch.add_steps(of, &self.done, &self.waits).await?;
-            batch.add_reserved(of, &self.key, self.effect);
+            batch.added.reserved(of, &self.key, self.effect);
             Ok(true)
         })
     }
@@ -104,8 +104,7 @@ impl Suspend {
     async fn suspend(&self, batch: &mut Batch) -> Result<bool, CallError> {
         let Suspended { done, undone, waits, .. } = &self.suspended;
         let run = self.lease.run;
-        let for_letters = |wait: &Wait| wait.for_what == INBOX && wait.at_most.is_none();
-        let is_plain = undone.is_empty() && !waits.is_empty() && waits.iter().all(for_letters);
+        let is_plain = undone.is_empty() && !waits.is_empty() && waits.iter().all(Wait::is_for_letters);
         // Nobody else ends such a step, so there is nothing to be looked up; but on PostgreSQL a letter that is being
         // sent is only seen by who has locked the run before.
         if is_plain && matches!(batch.tx, Tx::Sqlite(_)) {
@@ -115,7 +114,7 @@ impl Suspend {
             batch.add_steps((run, &space), done, waits).await?;
             return Ok(true);
         }
-        batch.write_steps().await?;
+        batch.write_added().await?;
         let Some(space) = holds(batch, self.lease).await? else {
             return was_left(batch, self.lease).await;
         };
@@ -131,7 +130,7 @@ impl Suspend {
             batch.tx.run(sql, args![run, key]).await?;
         }
         batch.add_steps((run, &space), done, waits).await?;
-        batch.write_steps().await?;
+        batch.write_added().await?;
         // Whoever was waited for may have come before we began to wait.
         let (mut is_over, mut due) = (waits.is_empty(), NEVER);
         for wait in waits {
@@ -216,7 +215,7 @@ impl Finish {
         };
         batch.add_steps((run, &row.text(0)?), &self.done, &[]).await?;
         if let (Some(parent), Some(step)) = (row.maybe_id::<RunId>(1)?, row.maybe_text(2)?) {
-            batch.write_steps().await?;
+            batch.write_added().await?;
             tell(&mut batch.tx, batch.now, (parent, &step), (run, &self.ended)).await?;
             batch.wakes = true;
         }

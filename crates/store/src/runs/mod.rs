@@ -1,8 +1,9 @@
 //! Runs as they are kept: the journal of the durable core, on both databases.
 //!
 //! Rows are written by `writer.rs`, many at a time; what is written is beside each verb: `start.rs`, `claim.rs`,
-//! `hold.rs` with `steps.rs`, `decide.rs`. What a run means is not known here.
+//! `hold.rs`, `decide.rs`, and in `added.rs` what is only added. What a run means is not known here.
 
+mod added;
 mod claim;
 mod conversations;
 mod decide;
@@ -13,7 +14,7 @@ mod news;
 mod retention;
 mod row;
 mod start;
-mod steps;
+mod start_waiting;
 mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,6 +36,7 @@ pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
 use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
 pub use self::news::RunNews;
 use self::start::{Rooms, Start};
+use self::start_waiting::StartWaiting;
 use self::writer::{Clock, Writer};
 use crate::db::Db;
 use crate::{Store, failure};
@@ -118,9 +120,13 @@ impl RunJournal {
 }
 
 impl Journal for RunJournal {
-    fn start(&self, new: NewRun, lease: Duration) -> Kept<'_, Started> {
+    fn start(&self, new: Arc<NewRun>, lease: Duration) -> Kept<'_, Started> {
         let start = Start { new, lease: self.lease(lease), rooms: self.0.rooms.clone() };
         Box::pin(async move { self.0.writer.keep(start).await? })
+    }
+
+    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>, waits: Vec<Wait>) -> Kept<'_, ()> {
+        Box::pin(self.0.writer.keep(StartWaiting { new, done, waits }))
     }
 
     fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed> {

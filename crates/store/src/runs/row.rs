@@ -1,5 +1,7 @@
 //! A run and its steps as rows.
 
+use std::sync::Arc;
+
 use haft_core::CallError;
 use haft_runs::{About, Run, Step};
 use serde_json::Value;
@@ -36,7 +38,7 @@ pub(super) fn run(row: &Row) -> Result<Run, CallError> {
             agent: row.maybe_text(8)?,
             conversation: row.maybe_text(9)?,
         },
-        input: row.json(10)?,
+        input: Arc::new(row.json(10)?),
         priority: i32::try_from(row.int(11)?).map_err(failure::unreadable)?,
         status: row.word(12)?,
         epoch: row.number(14)?,
@@ -71,7 +73,7 @@ pub(super) fn step(row: &Row) -> Result<Step, CallError> {
         state: row.word(3)?,
         waits_for: row.maybe_text(4)?,
         shown: maybe_json(row, 5)?,
-        output: maybe_json(row, 6)?,
+        output: maybe_json(row, 6)?.map(Arc::new),
         until: row.maybe_time(7)?,
         is_expired: row.flag(8)?,
     })

@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 const FRESH: i64 = 1_000_000;
 
 pub(super) struct Start {
-    pub(super) new: NewRun,
+    pub(super) new: Arc<NewRun>,
     /// How long whoever holds it from the first moment on may be silent; nothing where that is no matter.
     pub(super) lease: Option<Duration>,
     pub(super) rooms: Arc<Rooms>,
@@ -159,36 +159,8 @@ impl Start {
 
     /// The run as its row now is.
     fn as_kept(&self, now: Timestamp, status: RunStatus, due: i64) -> Result<Run, CallError> {
-        let new = &self.new;
-        let is_here = status == RunStatus::Running;
-        Ok(Run {
-            id: new.id,
-            space: new.space,
-            user: new.user,
-            program: new.program.to_owned(),
-            about: new.about.clone(),
-            input: new.input.clone(),
-            priority: new.priority,
-            status,
-            epoch: u64::from(is_here),
-            deaths: 0,
-            most_deaths: new.most_deaths,
-            is_cancel_asked: false,
-            is_dead_letter: false,
-            waiting_for: None,
-            progress: None,
-            output: None,
-            key_digest: new.key.as_ref().map(|key| key.digest.clone()),
-            created_at: now,
-            started_at: is_here.then_some(now),
-            ended_at: None,
-            changed_at: now,
-            due_at: if due >= NEVER {
-                None
-            } else {
-                Some(Timestamp::from_microsecond(due).map_err(failure::unreadable)?)
-            },
-        })
+        let due = (due < NEVER).then(|| Timestamp::from_microsecond(due).map_err(failure::unreadable));
+        Ok(Run { due_at: due.transpose()?, ..Run::first(&self.new, status, now) })
     }
 
     async fn check_room(&self, batch: &mut Batch) -> Result<Result<(), CallError>, CallError> {

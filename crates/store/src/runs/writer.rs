@@ -10,13 +10,16 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Bell;
-use super::steps::Row;
+use super::added::Added;
 use crate::Store;
 use crate::db::{Db, Tx, args};
 use crate::failure;
 
 /// So many writes go together, at most.
 const TOGETHER: usize = 256;
+
+/// So often all others have their turn before a transaction begins.
+const ROUNDS: usize = 4;
 
 /// What PostgreSQL's notices about runs are called.
 pub(crate) const CHANNEL: &str = "haft_runs";
@@ -27,8 +30,16 @@ pub(super) trait Write: Send + Sync + 'static {
     /// Whether it needs the steps that were added before it, or changes such.
     const READS_STEPS: bool = true;
 
+    /// Whether it adds rows and does nothing else, so that it needs no answer of the database, and wakes nobody.
+    const ONLY_ADDS: bool = false;
+
     /// Writes it. It may be asked more than once, and then writes the same.
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>>;
+
+    /// The same for one that only adds.
+    fn add(&self, _added: &mut Added) -> Option<Self::Answer> {
+        None
+    }
 }
 
 /// A transaction that several writes share.
@@ -37,7 +48,7 @@ pub(super) struct Batch {
     /// Of the database's clock.
     pub(super) now: Timestamp,
     /// Added, and not yet written.
-    pub(super) steps: Vec<Row>,
+    pub(super) added: Added,
     /// There may be something to claim afterwards.
     pub(super) wakes: bool,
 }
@@ -69,6 +80,13 @@ impl Writer {
 async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     let mut batch = Vec::with_capacity(TOGETHER);
     while jobs.recv_many(&mut batch, TOGETHER).await > 0 {
+        // Whoever is about to write something comes along, where this process has much to do; else this takes no time.
+        for _ in 0..ROUNDS {
+            tokio::task::yield_now().await;
+        }
+        while let Some(job) = (batch.len() < TOGETHER).then(|| jobs.try_recv().ok()).flatten() {
+            batch.push(job);
+        }
         let wakes = match keep(&store, &clock, &mut batch).await {
             Ok(wakes) => wakes,
             // One of them is at fault, or met another process; each alone, and once more.
@@ -102,13 +120,21 @@ async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mp
 }
 
 async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<bool, CallError> {
+    if let Db::Sqlite(_) = store.db()
+        && jobs.iter().all(|job| job.only_adds())
+    {
+        let mut added = Added::at(clock.here()?);
+        jobs.iter_mut().for_each(|job| job.add(&mut added));
+        store.db().insert_all(added.tables()).await?;
+        return Ok(false);
+    }
     let mut tx = store.db().begin().await?;
     let now = clock.now(&mut tx).await?;
-    let mut batch = Batch { tx, now, steps: Vec::new(), wakes: false };
+    let mut batch = Batch { tx, now, added: Added::at(now), wakes: false };
     for job in jobs {
         job.write(&mut batch).await?;
     }
-    batch.write_steps().await?;
+    batch.write_added().await?;
     let Batch { mut tx, wakes, .. } = batch;
     if wakes && let Tx::Postgres(_) = &tx {
         tx.run("SELECT pg_notify($1, '')", args![CHANNEL]).await?;
@@ -119,6 +145,8 @@ async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result
 
 /// A write with whoever waits for it, whatever it answers.
 trait Job: Send {
+    fn only_adds(&self) -> bool;
+    fn add(&mut self, added: &mut Added);
     fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>>;
     fn fail(&mut self, error: &CallError);
     fn answer(self: Box<Self>);
@@ -131,10 +159,18 @@ struct Asked<W: Write> {
 }
 
 impl<W: Write> Job for Asked<W> {
+    fn only_adds(&self) -> bool {
+        W::ONLY_ADDS
+    }
+
+    fn add(&mut self, added: &mut Added) {
+        self.answer = self.write.add(added).map(Ok);
+    }
+
     fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>> {
         Box::pin(async move {
             if W::READS_STEPS {
-                batch.write_steps().await?;
+                batch.write_added().await?;
             }
             self.answer = Some(Ok(self.write.write(batch).await?));
             Ok(())
@@ -164,11 +200,16 @@ impl Clock {
         Self { began: Timestamp::now(), since: Instant::now() }
     }
 
+    /// That of this process.
+    fn here(&self) -> Result<Timestamp, CallError> {
+        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
+        let micros = self.began.saturating_add(passed).unwrap_or(self.began).as_microsecond();
+        Timestamp::from_microsecond(micros).map_err(failure::unreadable)
+    }
+
     pub(super) async fn now(&self, tx: &mut Tx) -> Result<Timestamp, CallError> {
         if let Tx::Sqlite(_) = tx {
-            let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
-            let micros = self.began.saturating_add(passed).unwrap_or(self.began).as_microsecond();
-            return Timestamp::from_microsecond(micros).map_err(failure::unreadable);
+            return self.here();
         }
         let row = tx.row(POSTGRES_NOW, args![]).await?;
         row.ok_or_else(|| failure::unreadable("no clock"))?.time(0)

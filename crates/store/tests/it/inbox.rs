@@ -55,7 +55,7 @@ fn listening(space: SpaceId, user: UserId) -> NewRun {
         user: Some(user),
         program: "listens",
         about: About { lane: "l".to_owned(), name: "l".to_owned(), ..About::default() },
-        input: json!({}),
+        input: Arc::new(json!({})),
         priority: 0,
         delay: Duration::ZERO,
         most_deaths: 3,

@@ -4,6 +4,7 @@
 mod agents;
 mod alerts;
 mod artifacts;
+mod begun;
 mod feed;
 mod foreign;
 mod history;

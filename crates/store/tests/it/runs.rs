@@ -37,7 +37,7 @@ fn new(space: SpaceId, user: UserId, lane: &str) -> NewRun {
         user: Some(user),
         program: "call",
         about: About { lane: lane.to_owned(), name: lane.to_owned(), ..About::default() },
-        input: json!({"n": 1}),
+        input: Arc::new(json!({"n": 1})),
         priority: 0,
         delay: Duration::ZERO,
         most_deaths: 3,
@@ -49,7 +49,7 @@ fn new(space: SpaceId, user: UserId, lane: &str) -> NewRun {
 
 async fn put(journal: &RunJournal, run: NewRun) -> RunId {
     let id = run.id;
-    let started = journal.start(run, LEASE).await.expect("started");
+    let started = journal.start(Arc::new(run), LEASE).await.expect("started");
     assert!(matches!(started, Started::Queued(_)), "{started:?}");
     id
 }
@@ -172,18 +172,19 @@ async fn the_same_key_is_the_same_run() {
             place: Place::Here(worker()),
             ..new(space, user, "mail")
         };
-        let started = journal.start(keyed("one"), LEASE).await.expect("started");
+        let started = journal.start(Arc::new(keyed("one")), LEASE).await.expect("started");
         let Started::Held(held) = started else { panic!("{started:?}") };
         assert!(claim(&journal, 8).await.is_empty(), "it is held from the first moment on");
-        let Started::Before(before) = journal.start(keyed("one"), LEASE).await.expect("found") else {
+        let Started::Before(before) = journal.start(Arc::new(keyed("one")), LEASE).await.expect("found")
+        else {
             panic!("another run")
         };
         assert_eq!(before.id, held.run.id);
-        assert_eq!(kind(journal.start(keyed("two"), LEASE).await), ErrorKind::Conflict);
+        assert_eq!(kind(journal.start(Arc::new(keyed("two")), LEASE).await), ErrorKind::Conflict);
         // Many at once make one.
         let many = (0..20).map(|_| {
             let key = Some(RunKey { key: "many".to_owned(), digest: "d".to_owned() });
-            journal.start(NewRun { key, ..new(space, user, "mail") }, LEASE)
+            journal.start(Arc::new(NewRun { key, ..new(space, user, "mail") }), LEASE)
         });
         let started = futures_util::future::join_all(many).await;
         let fresh = started.iter().filter(|started| matches!(started, Ok(Started::Queued(_)))).count();
@@ -263,7 +264,7 @@ async fn a_wait_ends_by_an_answer_or_by_its_time() {
         assert!(journal.deliver(id, "a".to_owned(), None, json!("yes")).await.expect("told"));
         assert!(!journal.deliver(id, "a".to_owned(), None, json!("no")).await.expect("told"), "once");
         let held = one(&journal).await;
-        assert_eq!(held.steps.first().and_then(|step| step.output.clone()), Some(json!("yes")));
+        assert_eq!(held.steps.first().and_then(|step| step.output.as_deref()), Some(&json!("yes")));
         // Answered before it began to wait.
         let ahead = vec![waiting("b", None)];
         let reserved =
@@ -344,12 +345,15 @@ async fn a_child_tells_its_parent_and_a_full_queue_says_so() {
         assert!(journal.finish(held.lease, Arc::default(), succeeded(json!("done"))).await.expect("kept"));
         let held = one(&journal).await;
         assert_eq!(held.run.id, parent);
-        assert_eq!(held.steps.first().and_then(|step| step.output.clone()), Some(json!("done")));
+        assert_eq!(held.steps.first().and_then(|step| step.output.as_deref()), Some(&json!("done")));
         assert!(journal.finish(held.lease, Arc::default(), succeeded(json!(1))).await.expect("kept"));
         for _ in 0..3 {
             put(&journal, new(space, user, "mail")).await;
         }
-        assert_eq!(kind(journal.start(new(space, user, "mail"), LEASE).await), ErrorKind::RateLimit);
+        assert_eq!(
+            kind(journal.start(Arc::new(new(space, user, "mail")), LEASE).await),
+            ErrorKind::RateLimit
+        );
         claim(&journal, 1).await;
         put(&journal, new(space, user, "mail")).await;
         let counts = journal.counts().await.expect("counts");

@@ -49,7 +49,7 @@ pub(crate) fn question() -> ModelRequest {
         request.tools.push(ToolDefinition {
             name: name.to_owned(),
             description: format!("The {name}."),
-            parameters,
+            parameters: parameters.into(),
         });
     }
     request

@@ -3,6 +3,7 @@
 //! `HAFT_ENDURANCE_TASKS` says how many: 100,000 is what a queue holds, and 20,000 are enough to see whether memory
 //! grows with them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -10,7 +11,7 @@ use haft_core::{RunId, SpaceId};
 use haft_runs::{Journal as _, NewRun, Place as Where, Run};
 use haft_store::{Database, Key, MasterKeys, RunJournal, Store};
 use haft_testkit::{HaftProcess, Place};
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{PATIENCE, ended};
@@ -46,7 +47,7 @@ async fn take_on(database: &Database, space: SpaceId, like: RunId, count: usize)
     let store = Store::open(database, keys).await.expect("a store");
     let journal = RunJournal::open(&store, u64::MAX / 2).await.expect("a journal");
     let like = journal.read(space, like).await.expect("readable").expect("it is there");
-    let all: Vec<NewRun> = (0..count).map(|number| another(&like, number % 2 == 1)).collect();
+    let all: Vec<Arc<NewRun>> = (0..count).map(|number| Arc::new(another(&like, number % 2 == 1))).collect();
     let last = all[2 * (WORKED_OFF - 1)].id.to_string();
     for some in all.chunks(1000) {
         let started = some.iter().map(|new| journal.start(new.clone(), PATIENCE));
@@ -61,7 +62,7 @@ async fn take_on(database: &Database, space: SpaceId, like: RunId, count: usize)
 
 fn another(like: &Run, is_for_later: bool) -> NewRun {
     let id = RunId::from(Uuid::now_v7());
-    let (mut about, mut input) = (like.about.clone(), like.input.clone());
+    let (mut about, mut input) = (like.about.clone(), Value::clone(&like.input));
     about.call_id = Some(id.to_string());
     input["callId"] = json!(id);
     NewRun {
@@ -70,7 +71,7 @@ fn another(like: &Run, is_for_later: bool) -> NewRun {
         user: like.user,
         program: "call",
         about,
-        input,
+        input: Arc::new(input),
         priority: like.priority,
         delay: if is_for_later { Duration::from_secs(3600) } else { Duration::ZERO },
         most_deaths: like.most_deaths,

@@ -92,6 +92,37 @@ async fn a_locked_database_refuses_writes_in_time_and_takes_them_again() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_cannot_be_kept_is_refused_and_leaves_nothing() {
+    let Some((place, _server, api)) = start().await else { return };
+    let script = json!([{"text": "Yes."}, {"text": "Yes."}, {"text": "Yes."}, {"text": "Yes."}]);
+    let model = json!({"name": "play", "kind": "scripted", "script": script});
+    assert_eq!(api.post("/api/providers", &model).await.status, 201);
+    let ask = |how: &str| {
+        let messages = json!([{"role": "user", "content": "Are you there?"}]);
+        let mut body = json!({"provider": "play", "model": "any", "messages": messages});
+        body[how] = json!(true);
+        let api = api.clone();
+        async move { api.post("/api/chat", &body).await }
+    };
+    let asked = ask("detach").await;
+    assert_eq!(asked.status, 202, "{}", asked.body);
+    let Some(holder) = Holder::of(&place.directory.join("haft.db")) else { return };
+    let asked = Instant::now();
+    let (streamed, detached) = tokio::join!(ask("stream"), ask("detach"));
+    for refused in [streamed, detached] {
+        assert_eq!((refused.status, refused.kind()), (503, "Unavailable"), "{}", refused.body);
+        assert!(refused.message().contains("cannot be read or written"), "{}", refused.message());
+    }
+    assert!(asked.elapsed() < A_WRITE * 2, "{:?}", asked.elapsed());
+    let all = async || api.get("/api/conversations").await.data()["items"].as_array().map(Vec::len);
+    assert_eq!(all().await, Some(1), "only the one of before");
+    drop(holder);
+    let is_kept = async || ask("detach").await.status == 202;
+    within(FIVE_SECONDS, "a conversation without a restart", is_kept).await;
+    assert_eq!(all().await, Some(2));
+}
+
+#[tokio::test]
 async fn writers_that_wait_for_a_lock_do_not_wait_for_each_other() {
     let Some((place, _server, api)) = start().await else { return };
     let Some(_holder) = Holder::of(&place.directory.join("haft.db")) else { return };

@@ -93,7 +93,7 @@ impl<'a> From<&'a Approval> for Shown<'a> {
         let Approval { run, step } = approval;
         let field =
             |name: &str| step.shown.as_ref().and_then(|shown| shown.get(name)).unwrap_or(&Value::Null);
-        let said = step.output.clone().and_then(|said| serde_json::from_value::<Decision>(said).ok());
+        let said = step.output.as_deref().and_then(|said| Decision::deserialize(said).ok());
         let status = match (step.state, &said) {
             (StepState::Waiting, _) => "waiting",
             (_, Some(said)) if said.is_approved => "approved",

@@ -136,7 +136,7 @@ fn definition(function: &Value) -> Option<ToolDefinition> {
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => return None,
     };
     let description = function["description"].as_str().unwrap_or_default().to_owned();
-    Some(ToolDefinition { name: name.to_owned(), description, parameters })
+    Some(ToolDefinition { name: name.to_owned(), description, parameters: parameters.into() })
 }
 
 fn choice(given: &Value) -> Result<Value, CallError> {

@@ -1,0 +1,140 @@
+//! What a run has its journal note, and when: what may be done again together with what follows it, all else at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::ErrorKind;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{Halt, RunContext};
+use crate::begun::Unwritten;
+use crate::journal::{DoneStep, Journal, Kept, Suspended};
+use crate::program::{GaveUp, Program};
+use crate::run::{Ended, Started, Wait};
+
+/// A journal that is away is asked again after so long, and twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+impl RunContext {
+    /// Notes what was done, where that is not noted yet.
+    pub async fn note(&mut self) -> Result<(), Halt> {
+        self.write().await?;
+        if self.unnoted.is_empty() {
+            return Ok(());
+        }
+        let (lease, done) = (self.lease, self.unnoted());
+        self.keep(|journal| journal.done(lease, done.clone())).await?;
+        self.noted();
+        Ok(())
+    }
+
+    /// Carries something out while what was done before is noted; not at all, where it may be noted with this.
+    pub(super) async fn noting<F: Future>(&mut self, work: F) -> (Result<(), Halt>, F::Output) {
+        let mut work = std::pin::pin!(work);
+        if self.unnoted.is_empty() && self.unwritten.is_none() {
+            return (Ok(()), work.await);
+        }
+        if let Some(note_by) = self.note_by.filter(|note_by| *note_by > Instant::now())
+            && let Ok(output) = timeout_at(note_by, &mut work).await
+        {
+            return (Ok(()), output);
+        }
+        tokio::join!(self.note(), work)
+    }
+
+    /// What is to be noted. It stays so until it was: whoever is stopped meanwhile gives it back with the run.
+    pub(super) fn unnoted(&self) -> Arc<[DoneStep]> {
+        self.unnoted.clone().into()
+    }
+
+    pub(super) fn noted(&mut self) {
+        self.note_by = None;
+        self.unnoted.clear();
+    }
+
+    /// Has the run itself kept, where it is not yet. Where that cannot be, there is nothing to hold on to.
+    pub(super) async fn write(&mut self) -> Result<(), Halt> {
+        let Some(unwritten) = &self.unwritten else { return Ok(()) };
+        let started = self.journal.start(unwritten.new.clone(), unwritten.lease).await;
+        match started.map_err(Halt::Failed)? {
+            Started::Held(_) => {}
+            Started::Queued(_) | Started::Before(_) => return Err(Halt::Lost),
+        }
+        self.failpoints.pass("stored");
+        self.tell_kept();
+        Ok(())
+    }
+
+    /// Tells whoever waits for it that the run is kept.
+    pub(crate) fn tell_kept(&mut self) {
+        if let Some(unwritten) = self.unwritten.take() {
+            unwritten.kept();
+        }
+    }
+
+    /// The run as it was to be kept, where it is not yet.
+    pub(crate) fn give_back(&mut self) -> Option<Unwritten> {
+        self.unwritten.take()
+    }
+
+    /// Lets go of the run until what it waits for has come.
+    pub(crate) async fn suspend(&mut self, waits: Vec<Wait>) -> Result<(), Halt> {
+        let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
+        let is_plain = !waits.is_empty() && waits.iter().all(Wait::is_for_letters);
+        if let Some(unwritten) = self.unwritten.as_ref().filter(|_| is_plain) {
+            let kept = self.journal.start_waiting(unwritten.new.clone(), done, waits).await;
+            return kept.map_err(Halt::Failed);
+        }
+        self.write().await?;
+        let undone = std::mem::take(&mut self.undone);
+        let suspended = Suspended { done, undone, waits, cancel_heard: self.cancel_heard };
+        let lease = self.lease;
+        self.keep(|journal| journal.suspend(lease, suspended.clone())).await
+    }
+
+    pub(crate) async fn finish(&mut self, ended: Ended) -> Result<(), Halt> {
+        self.write().await?;
+        let lease = self.lease;
+        // What the run gave as a whole need not be kept twice.
+        self.unnoted.retain(|step| *step.output != ended.output);
+        let done = self.unnoted();
+        self.failpoints.pass("before_commit");
+        self.keep(|journal| journal.finish(lease, done.clone(), ended.clone())).await?;
+        self.failpoints.pass("after_commit");
+        Ok(())
+    }
+
+    /// Ends a run that its program could not end.
+    pub(crate) async fn give_up(&mut self, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
+        let ended = program.gave_up(self, why).await;
+        self.finish(ended).await
+    }
+
+    pub(crate) async fn release(&mut self) -> Result<(), Halt> {
+        self.write().await?;
+        self.failpoints.pass("before_release");
+        let (lease, done) = (self.lease, self.unnoted());
+        self.keep(|journal| journal.release(lease, done.clone())).await
+    }
+
+    /// Has the journal keep something, however long it is away: what was done may not be forgotten.
+    pub(super) async fn keep<'s>(
+        &'s self,
+        write: impl Fn(&'s dyn Journal) -> Kept<'s, bool>,
+    ) -> Result<(), Halt> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match write(&*self.journal).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(Halt::Lost),
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
+                    tracing::warn!(run.id = %self.run.id, %error, "The journal of a run could not be written; trying again");
+                }
+                Err(error) => return Err(Halt::Failed(error)),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
