@@ -22,6 +22,10 @@ pub(crate) struct Unwritten {
     pub(crate) new: Arc<NewRun>,
     /// How long whoever holds it may be silent.
     pub(crate) lease: Duration,
+    /// The journal was asked to keep it, and may have done so without our knowing.
+    pub(crate) is_asked: bool,
+    /// Why it could not be kept.
+    pub(crate) refused: Option<CallError>,
     told: watch::Sender<Standing>,
 }
 
@@ -36,7 +40,7 @@ impl Unwritten {
     pub(crate) fn new(new: NewRun, lease: Duration) -> (Self, Begun) {
         let (told, hears) = watch::channel(Standing::NotYet);
         let begun = Begun { id: new.id, told: hears };
-        (Self { new: Arc::new(new), lease, told }, begun)
+        (Self { new: Arc::new(new), lease, is_asked: false, refused: None, told }, begun)
     }
 
     /// Tells that it is kept.

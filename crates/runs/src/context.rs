@@ -58,18 +58,6 @@ impl From<CallError> for Halt {
     }
 }
 
-impl Halt {
-    /// The same in words, for whoever asked and gets nothing else.
-    pub(crate) fn error(&self) -> CallError {
-        match self {
-            Self::Failed(error) => error.clone(),
-            Self::Waiting(_) | Self::Unknown { .. } | Self::Undone | Self::Lost | Self::GivenBack => {
-                CallError::text(ErrorKind::Unavailable, "what was begun could not be kept")
-            }
-        }
-    }
-}
-
 /// How a wait ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
@@ -237,11 +225,10 @@ impl RunContext {
                 StepState::Reserved | StepState::Waiting => {}
             }
         }
-        if effect != Effect::Read {
+        if effect != Effect::Read || !waits.is_empty() {
             self.write().await?;
         }
         if !effect.is_repeatable() || !waits.is_empty() {
-            self.write().await?;
             let (lease, done) = (self.lease, self.unnoted());
             self.keep(|journal| journal.reserve(lease, key.to_owned(), effect, done.clone(), waits.clone()))
                 .await?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::run::{Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, Started, Wait, WorkerId};
@@ -15,7 +16,7 @@ use crate::run::{Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, Starte
 pub type Kept<'a, T> = BoxFuture<'a, Result<T, CallError>>;
 
 /// What is known of a step that was carried out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DoneStep {
     pub key: String,
     pub effect: Effect,
@@ -73,7 +74,7 @@ pub trait Journal: Send + Sync {
 
     /// Keeps a new run that was carried on before it was kept, and that waits for what is sent to it by now. What it
     /// did is noted in the same moment.
-    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>, waits: Vec<Wait>) -> Kept<'_, ()>;
+    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>) -> Kept<'_, ()>;
 
     /// Takes runs that are due: those of the spaces that have fewest under way first, and of one space those of
     /// the highest priority. Whoever held one before holds it no more.

@@ -22,7 +22,7 @@ pub trait Program: Send + Sync {
         false
     }
 
-    /// Hears that a run waits or has ended by now, and that all it did is kept.
+    /// Hears that a run waits or has ended by now, and that all it did is kept; or that none of it could be.
     fn let_go(&self, _run: RunId) {}
 
     /// How a run ended that its program could not end: given up, or nobody knows.

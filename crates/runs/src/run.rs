@@ -12,6 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::context::INBOX;
+use crate::journal::DoneStep;
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -255,6 +256,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// One that was carried out.
+    pub fn done(DoneStep { key, effect, output }: DoneStep) -> Self {
+        Self { output: Some(output), ..Self::begun(&key, effect, StepState::Done) }
+    }
+
     /// One of which no more is known than how it stands.
     pub(crate) fn begun(key: &str, effect: Effect, state: StepState) -> Self {
         let key = key.to_owned();

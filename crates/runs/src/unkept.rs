@@ -25,7 +25,7 @@ impl Journal for Unkept {
         Box::pin(ready(Err(not_started())))
     }
 
-    fn start_waiting(&self, _: Arc<NewRun>, _: Arc<[DoneStep]>, _: Vec<Wait>) -> Kept<'_, ()> {
+    fn start_waiting(&self, _: Arc<NewRun>, _: Arc<[DoneStep]>) -> Kept<'_, ()> {
         Box::pin(ready(Err(not_started())))
     }
 

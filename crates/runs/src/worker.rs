@@ -142,7 +142,8 @@ impl Runs {
     }
 
     /// Carries a run on here and now, and keeps it meanwhile: with the first thing that has to be kept, or a moment
-    /// later. It is kept when this answers. One with a key is kept before anything else.
+    /// after its first step began. It is kept when this answers; whoever does not wait for that wants it to end. One
+    /// with a key is kept before anything else.
     pub async fn begin_here(&self, new: NewRun) -> Result<RunId, CallError> {
         if new.key.is_some() || new.parent.is_some() {
             return Ok(self.start_here(new).await?.0.id);
@@ -153,8 +154,11 @@ impl Runs {
         let lease = Lease { run: run.id, epoch: run.epoch };
         let (unwritten, begun) = Unwritten::new(new, self.0.settings.lease);
         let held = Held { run, lease, steps: Vec::new() };
-        Inner::take_on(&self.0, held, None, Some((unwritten, begun.clone())));
-        begun.kept().await
+        let cancel = Inner::take_on(&self.0, held, None, Some((unwritten, begun.clone())));
+        let unless_kept = cancel.drop_guard();
+        let kept = begun.kept().await;
+        unless_kept.disarm();
+        kept
     }
 
     /// Sends something to a run. One that waits for that goes on here and now; any other hears of it where it is
@@ -335,13 +339,13 @@ impl Inner {
         Self::take_on(self, held, permit, None);
     }
 
-    /// The same for one that may not be kept yet.
+    /// The same for one that may not be kept yet; gives what tells it to end.
     fn take_on(
         self: &Arc<Self>,
         held: Held,
         permit: Option<OwnedSemaphorePermit>,
         unwritten: Option<(Unwritten, Begun)>,
-    ) {
+    ) -> CancellationToken {
         let (id, lease) = (held.run.id, held.lease);
         let token = CancellationToken::new;
         let (unwritten, begun) = unwritten.unzip();
@@ -350,7 +354,7 @@ impl Inner {
             in_hand.cancel.cancel();
         }
         self.held().insert(id, in_hand.clone());
-        let (inner, over) = (self.clone(), in_hand.over.clone());
+        let (inner, over, cancel) = (self.clone(), in_hand.over.clone(), in_hand.cancel.clone());
         self.under_way.spawn(async move {
             let ended = inner.carry(held, in_hand, unwritten).await;
             inner.let_go(id, lease);
@@ -364,6 +368,7 @@ impl Inner {
             drop(permit);
             inner.freed.notify_one();
         });
+        cancel
     }
 
     fn let_go(&self, id: RunId, lease: Lease) {
@@ -387,10 +392,11 @@ impl Inner {
             return context.release().await;
         };
         let carried = self.carry_on(&mut context, &*program, &lost).await;
-        if let Err(halt) = &carried
-            && let Some(unwritten) = context.give_back()
+        if carried.is_err()
+            && let Some(mut unwritten) = context.give_back()
         {
-            let error = halt.error();
+            let away = || CallError::text(ErrorKind::Unavailable, "what was begun could not be kept");
+            let error = unwritten.refused.take().unwrap_or_else(away);
             tracing::warn!(run.id = %context.run().id, %error, "A run that could not be kept is given up");
             // It is nowhere, and whoever follows it learns that it is over.
             program.gave_up(&context, GaveUp::Failed(error.clone())).await;

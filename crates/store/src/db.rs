@@ -8,7 +8,6 @@ use std::sync::Arc;
 use haft_core::id::{AlertId, ArtifactId, ProviderId, TokenId};
 use haft_core::{AgentId, CallError, RunId, SpaceId, ToolId, UserId};
 use jiff::Timestamp;
-use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Encode, Executor as _, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
 
@@ -46,38 +45,13 @@ impl Db {
         Ok(self.rows(sql, args).await?.into_iter().next())
     }
 
-    /// Adds rows to several tables, all or none, where SQLite is in one message to its thread.
-    pub(crate) async fn insert_all(&self, tables: impl IntoIterator<Item = Rows>) -> Result<(), CallError> {
-        match self {
-            Self::Sqlite(db) => {
-                let (mut script, mut values) = ("BEGIN IMMEDIATE".to_owned(), Vec::new());
-                for (sql, some) in tables.into_iter().flat_map(|rows| rows.statements(Marks::Plain)) {
-                    script.push_str("; ");
-                    script.push_str(&sql);
-                    values.extend(some);
-                }
-                script.push_str("; COMMIT");
-                let mut connection = db.writer.acquire().await.map_err(failure::of_start)?;
-                let done = bound::<Sqlite>(AssertSqlSafe(script), values).execute(&mut *connection).await;
-                if done.is_err() {
-                    take_back(connection).await;
-                }
-                done.map(drop).map_err(failure::of)
-            }
-            Self::Postgres(_) => {
-                let mut tx = self.begin().await?;
-                for rows in tables {
-                    tx.insert(rows).await?;
-                }
-                tx.commit().await
-            }
-        }
-    }
-
     /// Begins a transaction that writes. Dropped without a commit, it leaves no trace.
     pub(crate) async fn begin(&self) -> Result<Tx, CallError> {
         let tx = match self {
-            Self::Sqlite(db) => db.writer.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite),
+            Self::Sqlite(db) => {
+                let _wanted = db.spare.want();
+                db.writer.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite)
+            }
             Self::Postgres(db) => db.writers.begin().await.map(Tx::Postgres),
         };
         tx.map_err(failure::of_start)
@@ -86,6 +60,7 @@ impl Db {
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(db) => {
+                let _wanted = db.spare.want();
                 db.readers.close().await;
                 db.writer.close().await;
             }
@@ -172,17 +147,6 @@ impl Tx {
     }
 }
 
-/// Ends a transaction that a script began and could not end. Where there is none, that is said, and is all right.
-async fn take_back(mut connection: PoolConnection<Sqlite>) {
-    const NO_TRANSACTION: &str = "no transaction is active";
-    if let Err(error) = sqlx::raw_sql("ROLLBACK").execute(&mut *connection).await
-        && !error.to_string().contains(NO_TRANSACTION)
-    {
-        // SQLite takes back what it has not kept when it is closed.
-        let _ = connection.close().await;
-    }
-}
-
 /// One argument of a statement. Without `Debug`: some are secrets.
 pub(crate) enum Arg {
     Text(Option<String>),
@@ -192,7 +156,7 @@ pub(crate) enum Arg {
     Bytes(Option<Vec<u8>>),
 }
 
-fn bound<DB>(
+pub(crate) fn bound<DB>(
     sql: impl SqlSafeStr,
     args: impl IntoIterator<Item = Arg>,
 ) -> Query<'static, DB, <DB as sqlx::Database>::Arguments>

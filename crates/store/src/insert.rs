@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::db::Arg;
 
 /// So many rows go into one statement.
-const TOGETHER: usize = 64;
+const TOGETHER: usize = 256;
 
 /// How rows are added to a table.
 pub(crate) struct Table {
@@ -100,8 +100,8 @@ mod tests {
         assert_eq!(sql, ["INSERT INTO t (a, b, c) VALUES (0, $1, $2), (0, $3, $4) ON CONFLICT DO NOTHING"]);
         let sql: Vec<String> = rows(2).statements(Marks::Plain).map(|(sql, _)| sql).collect();
         assert_eq!(sql, ["INSERT INTO t (a, b, c) VALUES (0, ?, ?), (0, ?, ?) ON CONFLICT DO NOTHING"]);
-        let sizes: Vec<usize> = rows(65).statements(Marks::Plain).map(|(_, values)| values.len()).collect();
-        assert_eq!(sizes, [128, 2]);
+        let sizes: Vec<usize> = rows(257).statements(Marks::Plain).map(|(_, values)| values.len()).collect();
+        assert_eq!(sizes, [512, 2]);
         assert_eq!(rows(0).statements(Marks::Plain).count(), 0);
     }
 }

@@ -31,6 +31,7 @@ mod runs;
 mod secrets;
 mod sessions;
 mod spaces;
+mod spare;
 mod sqlite;
 mod store;
 mod tokens;

@@ -13,7 +13,7 @@ haft_core::templates! {
 
 /// Every step there has ever been, and what PostgreSQL needs besides. One that was released is never
 /// changed; a change is another step.
-const MIGRATIONS: [(u64, &str, &str); 7] = [
+const MIGRATIONS: [(u64, &str, &str); 8] = [
     (1, include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0001_first.postgres.sql")),
     (2, include_str!("../migrations/0002_history.sql"), ""),
     (3, include_str!("../migrations/0003_alerts.sql"), ""),
@@ -21,6 +21,7 @@ const MIGRATIONS: [(u64, &str, &str); 7] = [
     (5, include_str!("../migrations/0005_runs.sql"), ""),
     (6, include_str!("../migrations/0006_inbox.sql"), ""),
     (7, include_str!("../migrations/0007_conversations.sql"), ""),
+    (8, include_str!("../migrations/0008_begun.sql"), ""),
 ];
 
 /// So that two processes never do this at the same time. Any number nobody else uses.

@@ -8,12 +8,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_core::{CallError, ErrorKind, Message};
-use sqlx::Connection as _;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::{AssertSqlSafe, Connection as _, Sqlite};
 
+use crate::db::bound;
 use crate::failure;
+use crate::insert::{Marks, Rows};
+use crate::spare::Spare;
 
 haft_core::templates! {
     LOCKED = "store.directoryLocked",
@@ -40,6 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) struct SqliteDb {
     pub(crate) writer: SqlitePool,
+    pub(crate) spare: Spare,
     pub(crate) readers: SqlitePool,
     /// Held by the store for as long as anybody may write; in memory there is nothing to hold.
     _lock: Option<File>,
@@ -94,6 +98,7 @@ impl SqliteDb {
         });
         Ok(Self {
             writer: writer.connect_with(writing).await.map_err(failure::of)?,
+            spare: Spare::default(),
             readers: pool(READERS).connect_with(options.read_only(true)).await.map_err(failure::of)?,
             _lock: None,
         })
@@ -108,7 +113,18 @@ impl SqliteDb {
             .idle_timeout(None::<Duration>)
             .max_lifetime(None::<Duration>);
         let only = pool.connect_with(options).await.map_err(failure::of)?;
-        Ok(Self { writer: only.clone(), readers: only, _lock: None })
+        Ok(Self { writer: only.clone(), spare: Spare::never(), readers: only, _lock: None })
+    }
+
+    /// Adds rows to a table, as many as one statement takes, without a transaction of several.
+    pub(crate) async fn insert(&self, rows: Rows) -> Result<(), CallError> {
+        let mut connection = self.spare.take(&self.writer).await?;
+        for (sql, values) in rows.statements(Marks::Plain) {
+            let done = bound::<Sqlite>(AssertSqlSafe(sql), values).execute(&mut *connection).await;
+            done.map_err(failure::of)?;
+        }
+        self.spare.put(connection);
+        Ok(())
     }
 
     /// Copies the database as it is at this moment into a new file, while others go on writing.

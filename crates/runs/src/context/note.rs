@@ -16,6 +16,9 @@ use crate::run::{Ended, Started, Wait};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// A new run is tried to be kept for so long.
+const AT_MOST: Duration = Duration::from_secs(1);
+
 impl RunContext {
     /// Notes what was done, where that is not noted yet.
     pub async fn note(&mut self) -> Result<(), Halt> {
@@ -55,9 +58,10 @@ impl RunContext {
 
     /// Has the run itself kept, where it is not yet. Where that cannot be, there is nothing to hold on to.
     pub(super) async fn write(&mut self) -> Result<(), Halt> {
-        let Some(unwritten) = &self.unwritten else { return Ok(()) };
-        let started = self.journal.start(unwritten.new.clone(), unwritten.lease).await;
-        match started.map_err(Halt::Failed)? {
+        let Some(unwritten) = &mut self.unwritten else { return Ok(()) };
+        unwritten.is_asked = true;
+        let (new, lease) = (unwritten.new.clone(), unwritten.lease);
+        match self.keep_new(|journal| journal.start(new.clone(), lease)).await? {
             Started::Held(_) => {}
             Started::Queued(_) | Started::Before(_) => return Err(Halt::Lost),
         }
@@ -82,9 +86,9 @@ impl RunContext {
     pub(crate) async fn suspend(&mut self, waits: Vec<Wait>) -> Result<(), Halt> {
         let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
         let is_plain = !waits.is_empty() && waits.iter().all(Wait::is_for_letters);
-        if let Some(unwritten) = self.unwritten.as_ref().filter(|_| is_plain) {
-            let kept = self.journal.start_waiting(unwritten.new.clone(), done, waits).await;
-            return kept.map_err(Halt::Failed);
+        if let Some(unwritten) = self.unwritten.as_ref().filter(|unwritten| is_plain && !unwritten.is_asked) {
+            let new = unwritten.new.clone();
+            return self.keep_new(|journal| journal.start_waiting(new.clone(), done.clone())).await;
         }
         self.write().await?;
         let undone = std::mem::take(&mut self.undone);
@@ -116,6 +120,29 @@ impl RunContext {
         self.failpoints.pass("before_release");
         let (lease, done) = (self.lease, self.unnoted());
         self.keep(|journal| journal.release(lease, done.clone())).await
+    }
+
+    /// Has the journal keep a run that nobody knows of yet. Whoever waits for that is not kept waiting for long: what
+    /// cannot be kept is lost, and why is told to them.
+    async fn keep_new<'s, T: Send>(
+        &'s mut self,
+        write: impl Fn(&'s dyn Journal) -> Kept<'s, T>,
+    ) -> Result<T, Halt> {
+        let (began, mut pause) = (Instant::now(), FIRST_PAUSE);
+        let refused = loop {
+            match write(&*self.journal).await {
+                Ok(kept) => return Ok(kept),
+                Err(error) if error.kind() == ErrorKind::Unavailable && began.elapsed() + pause < AT_MOST => {
+                    sleep(pause).await;
+                    pause *= 2;
+                }
+                Err(error) => break error,
+            }
+        };
+        if let Some(unwritten) = &mut self.unwritten {
+            unwritten.refused = Some(refused);
+        }
+        Err(Halt::Lost)
     }
 
     /// Has the journal keep something, however long it is away: what was done may not be forgotten.

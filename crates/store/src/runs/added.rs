@@ -1,11 +1,10 @@
 //! What writes add to tables: runs that wait already, and steps. All of a transaction is written at once; who may write
 //! it is not asked here.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{CallError, Effect, RunId};
-use haft_runs::{DoneStep, NewRun, Wait};
+use haft_runs::{DoneStep, INBOX, NewRun, Wait};
 use jiff::Timestamp;
 
 use super::row::NEVER;
@@ -17,9 +16,9 @@ use crate::insert::{Rows, Table};
 static RUNS: Table = Table {
     head: "INSERT INTO runs (status, epoch, deaths, cancel_asked, dead_letter, id, space_id, user_id, program, lane,
             lane_limit, name, call_id, agent_id, conversation_id, input, priority, most_deaths, waiting_for, due_at,
-            created_at, started_at, changed_at) VALUES ",
+            begun, created_at, started_at, changed_at) VALUES ",
     constants: "'waiting', 1, 0, 0, 0",
-    columns: 18,
+    columns: 19,
     tail: " ON CONFLICT (id) DO NOTHING",
 };
 
@@ -50,13 +49,13 @@ impl Added {
         Self { now, runs: Rows::of(&RUNS), steps: Rows::of(&STEPS), of: Vec::new(), count: 0 }
     }
 
-    /// The rows of each table, those first that others refer to.
-    pub(super) fn tables(self) -> [Rows; 2] {
-        [self.runs, self.steps]
+    /// The runs, where nothing else was added.
+    pub(super) fn into_runs(self) -> Rows {
+        self.runs
     }
 
-    /// A new run that waits.
-    pub(super) fn run(&mut self, new: &Arc<NewRun>, waiting_for: Option<String>) {
+    /// A new run that has done something and waits for what is sent to it.
+    pub(super) fn run(&mut self, new: &NewRun, done: &[DoneStep]) {
         let (about, now, never) = (&new.about, self.now, Arg::Int(Some(NEVER)));
         let lane_limit = Arg::Int(about.lane_limit.map(i64::from));
         self.runs.push(args![
@@ -73,8 +72,9 @@ impl Added {
             new.input.to_string(),
             Arg::Int(Some(i64::from(new.priority))),
             u64::from(new.most_deaths),
-            waiting_for,
+            INBOX,
             never,
+            serde_json::to_string(done).unwrap_or_default(),
             now,
             now,
             now,
@@ -150,10 +150,9 @@ impl Batch {
     pub(super) async fn write_added(&mut self) -> Result<(), CallError> {
         let count = self.added.count;
         let added = std::mem::replace(&mut self.added, Added { count, ..Added::at(self.now) });
-        for rows in added.tables() {
-            self.tx.insert(rows).await?;
-        }
-        Ok(())
+        // Steps are of runs.
+        self.tx.insert(added.runs).await?;
+        self.tx.insert(added.steps).await
     }
 }
 

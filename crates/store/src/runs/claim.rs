@@ -9,7 +9,7 @@ use haft_core::{BoxFuture, CallError, RunId};
 use haft_runs::{Claimed, Held, Lease, Step, WorkerId};
 use jiff::Timestamp;
 
-use super::row::{NEVER, run, run_columns, step, step_columns};
+use super::row::{NEVER, STEPS, run, run_columns, steps};
 use super::writer::{Batch, Write};
 use crate::db::{Tx, args};
 use crate::failure;
@@ -89,8 +89,6 @@ const RUNNING: &str =
     "SELECT space_id, lane, COUNT(*) FROM runs WHERE status = 'running' GROUP BY space_id, lane";
 
 const NEXT_DUE: &str = "SELECT MIN(due_at) FROM runs WHERE status IN ('scheduled', 'waiting', 'running')";
-
-const STEPS: &str = concat!("SELECT ", step_columns!(), " FROM run_steps WHERE run_id = $1 ORDER BY n");
 
 /// A lane with something to claim.
 struct Lane {
@@ -252,7 +250,7 @@ fn read_lane(row: &crate::row::Row) -> Result<Lane, CallError> {
 }
 
 pub(super) async fn steps_of(batch: &mut Batch, run: RunId) -> Result<Vec<Step>, CallError> {
-    batch.tx.rows(STEPS, args![run]).await?.iter().map(step).collect()
+    steps(&batch.tx.rows(STEPS, args![run]).await?)
 }
 
 async fn next_due(batch: &mut Batch) -> Result<Option<Duration>, CallError> {

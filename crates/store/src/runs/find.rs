@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlx::AssertSqlSafe;
 
 use super::RunJournal;
-use super::row::{run, run_columns, step, step_columns};
+use super::row::{STEPS, run, run_columns, step, step_columns, steps};
 use crate::db::{Arg, args};
 use crate::page::Page;
 
@@ -50,7 +50,6 @@ impl RunCounts {
 }
 
 const BY_ID: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2");
-const STEPS: &str = concat!("SELECT ", step_columns!(), " FROM run_steps WHERE run_id = $1 ORDER BY n");
 const LIVE: &str =
     "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE program = 'call' AND ended_at IS NULL
     GROUP BY space_id, lane, status";
@@ -87,7 +86,7 @@ impl RunJournal {
         if self.get(space, id).await?.is_none() {
             return Ok(Vec::new());
         }
-        self.db().rows(STEPS, args![id]).await?.iter().map(step).collect()
+        steps(&self.db().rows(STEPS, args![id]).await?)
     }
 
     /// Calls that are runs, the newest first.

@@ -110,7 +110,12 @@ async fn keep(
     let (key, digest) = key.map(|key| (key.key.clone(), key.digest.clone())).unzip();
     tx.run(sql, args![run, message, now, key, digest]).await?;
     let sql = "DELETE FROM run_steps WHERE run_id = $1 AND waits_for = 'inbox' AND state = 'waiting'";
-    Ok(tx.run(sql, args![run]).await? > 0)
+    if tx.run(sql, args![run]).await? > 0 {
+        return Ok(true);
+    }
+    // One that has waited ever since it was first kept has no step for it.
+    let sql = "SELECT 1 FROM runs WHERE id = $1 AND status = 'waiting' AND waiting_for = 'inbox'";
+    Ok(tx.row(sql, args![run]).await?.is_some())
 }
 
 async fn wake(tx: &mut Tx, now: Timestamp, run: RunId, is_waited_for: bool) -> Result<bool, CallError> {

@@ -125,8 +125,8 @@ impl Journal for RunJournal {
         Box::pin(async move { self.0.writer.keep(start).await? })
     }
 
-    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>, waits: Vec<Wait>) -> Kept<'_, ()> {
-        Box::pin(self.0.writer.keep(StartWaiting { new, done, waits }))
+    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>) -> Kept<'_, ()> {
+        Box::pin(self.0.writer.keep(StartWaiting { new, done }))
     }
 
     fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed> {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use haft_core::CallError;
-use haft_runs::{About, Run, Step};
+use haft_core::{CallError, Effect};
+use haft_runs::{About, DoneStep, Run, Step};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::failure;
 use crate::row::Row;
@@ -77,6 +79,42 @@ pub(super) fn step(row: &Row) -> Result<Step, CallError> {
         until: row.maybe_time(7)?,
         is_expired: row.flag(8)?,
     })
+}
+
+/// All steps of a run in their order. Those that it had done when it was first kept are a row of their own.
+pub(super) const STEPS: &str = concat!(
+    "SELECT ",
+    step_columns!(),
+    ", n FROM run_steps WHERE run_id = $1
+     UNION ALL SELECT id, '', 'read', 'begun', NULL, NULL, begun, CAST(NULL AS BIGINT), 0, 0
+     FROM runs WHERE id = $1 AND begun IS NOT NULL ORDER BY n"
+);
+
+pub(super) fn steps(rows: &[Row]) -> Result<Vec<Step>, CallError> {
+    let mut steps = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.text(3)? == BEGUN {
+            for Begun { key, effect, output } in row.json::<Vec<Begun>>(6)? {
+                // By itself, so that it may be as deep as it could in a row of its own.
+                let output = serde_json::from_str(output.get()).map_err(failure::unreadable)?;
+                steps.push(Step::done(DoneStep { key, effect, output: Arc::new(output) }));
+            }
+        } else {
+            steps.push(step(row)?);
+        }
+    }
+    Ok(steps)
+}
+
+/// How the row stands that holds them.
+const BEGUN: &str = "begun";
+
+/// One of them.
+#[derive(Deserialize)]
+struct Begun {
+    key: String,
+    effect: Effect,
+    output: Box<RawValue>,
 }
 
 fn maybe_json(row: &Row, column: usize) -> Result<Option<Value>, CallError> {

@@ -1,9 +1,9 @@
-//! Keeping runs that were carried on before they were kept, and that wait by now.
+//! Keeping a run that was carried on before it was kept, and that waits by now for what is sent to it: one row.
 
 use std::sync::Arc;
 
 use haft_core::{BoxFuture, CallError};
-use haft_runs::{DoneStep, NewRun, Wait};
+use haft_runs::{DoneStep, NewRun};
 
 use super::added::Added;
 use super::writer::{Batch, Write};
@@ -11,13 +11,12 @@ use super::writer::{Batch, Write};
 pub(super) struct StartWaiting {
     pub(super) new: Arc<NewRun>,
     pub(super) done: Arc<[DoneStep]>,
-    pub(super) waits: Vec<Wait>,
 }
 
 impl Write for StartWaiting {
     type Answer = ();
     const READS_STEPS: bool = false;
-    const ONLY_ADDS: bool = true;
+    const ADDS_RUN: bool = true;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>> {
         Box::pin(async move {
@@ -27,9 +26,7 @@ impl Write for StartWaiting {
     }
 
     fn add(&self, added: &mut Added) -> Option<()> {
-        let Self { new, done, waits } = self;
-        added.run(new, waits.first().map(|wait| wait.for_what.clone()));
-        added.steps((new.id, &new.space.to_string()), done, waits);
+        added.run(&self.new, &self.done);
         Some(())
     }
 }

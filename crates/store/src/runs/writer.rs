@@ -30,13 +30,13 @@ pub(super) trait Write: Send + Sync + 'static {
     /// Whether it needs the steps that were added before it, or changes such.
     const READS_STEPS: bool = true;
 
-    /// Whether it adds rows and does nothing else, so that it needs no answer of the database, and wakes nobody.
-    const ONLY_ADDS: bool = false;
+    /// Whether it adds a run and does nothing else: that is one row, which needs no transaction, and wakes nobody.
+    const ADDS_RUN: bool = false;
 
     /// Writes it. It may be asked more than once, and then writes the same.
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>>;
 
-    /// The same for one that only adds.
+    /// The same for one that adds a run.
     fn add(&self, _added: &mut Added) -> Option<Self::Answer> {
         None
     }
@@ -120,12 +120,12 @@ async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mp
 }
 
 async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<bool, CallError> {
-    if let Db::Sqlite(_) = store.db()
-        && jobs.iter().all(|job| job.only_adds())
+    if let Db::Sqlite(db) = store.db()
+        && jobs.iter().all(|job| job.adds_run())
     {
         let mut added = Added::at(clock.here()?);
         jobs.iter_mut().for_each(|job| job.add(&mut added));
-        store.db().insert_all(added.tables()).await?;
+        db.insert(added.into_runs()).await?;
         return Ok(false);
     }
     let mut tx = store.db().begin().await?;
@@ -145,7 +145,7 @@ async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result
 
 /// A write with whoever waits for it, whatever it answers.
 trait Job: Send {
-    fn only_adds(&self) -> bool;
+    fn adds_run(&self) -> bool;
     fn add(&mut self, added: &mut Added);
     fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>>;
     fn fail(&mut self, error: &CallError);
@@ -159,8 +159,8 @@ struct Asked<W: Write> {
 }
 
 impl<W: Write> Job for Asked<W> {
-    fn only_adds(&self) -> bool {
-        W::ONLY_ADDS
+    fn adds_run(&self) -> bool {
+        W::ADDS_RUN
     }
 
     fn add(&mut self, added: &mut Added) {
