@@ -46,6 +46,8 @@ export default function CodeMirror(props: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const changed = useRef(onChange);
+  /** What was typed and has not come back as a value yet. */
+  const said = useRef<string[]>([]);
   const isReadOnly = onChange === undefined;
   const first = useRef({ value, language, placeholder, minHeight, label, autoFocus, isReadOnly });
   useEffect(() => {
@@ -72,7 +74,10 @@ export default function CodeMirror(props: EditorProps) {
           ...(begin.language === 'json' ? [json()] : []),
           ...(begin.placeholder === undefined ? [] : [placeholderOf(begin.placeholder)]),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) changed.current?.(update.state.doc.toString());
+            if (!update.docChanged || changed.current === undefined) return;
+            const text = update.state.doc.toString();
+            said.current.push(text);
+            changed.current(text);
           }),
         ],
       }),
@@ -84,12 +89,20 @@ export default function CodeMirror(props: EditorProps) {
   useEffect(() => {
     view.current?.dispatch({ effects: later.reconfigure(laterOf(label, isReadOnly)) });
   }, [label, isReadOnly]);
-  // A value from outside takes the place of what is there; one's own typing comes back unchanged.
+  // A value from outside takes the place of what is there. One's own typing comes back, and when it does, more may have
+  // been typed.
   useEffect(() => {
     const editor = view.current;
-    if (editor !== null && editor.state.doc.toString() !== value) {
+    if (editor === null) return;
+    const own = said.current.indexOf(value);
+    if (own >= 0) {
+      said.current.splice(0, own + 1);
+      return;
+    }
+    if (editor.state.doc.toString() !== value) {
       editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
     }
+    said.current = [];
   }, [value]);
   // Dialogs keep the focus among what they can see to be focusable; this one hands it on to the text.
   return <div ref={place} tabIndex={0} className={`${css.editor} ${isInvalid === true ? css.invalid : ''}`} />;
