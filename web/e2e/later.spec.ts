@@ -33,6 +33,8 @@ test('a tool that is asked again is made in the form, and gives the result once 
   // Words of a status need to be told where that is.
   await page.getByRole('button', { name: 'Create tool' }).click();
   await expect(field(page, 'Done when')).toHaveAccessibleDescription(/status does not say where/);
+  // Where the first mistake is, the form puts whoever made it.
+  await expect(field(page, 'Done when')).toBeFocused();
   await field(page, 'Status').fill('state');
   await expect(field(page, 'Done when')).not.toHaveAttribute('aria-invalid', 'true');
   await page.getByRole('button', { name: 'Create tool' }).click();
