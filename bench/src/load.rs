@@ -1,7 +1,7 @@
 //! A small load: connections that are kept alive, each sending the same request again and again.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -11,6 +11,9 @@ use crate::table::{median, part};
 
 /// What a request has in the place of a key that is another one each time it is sent.
 pub(crate) const FRESH_KEY: &str = "key-00000000000000000000";
+
+/// What a request has in the place of an id that is used once.
+pub(crate) const ONCE: &str = "00000000-0000-0000-0000-000000000000";
 
 /// What one round showed.
 pub(crate) struct Round {
@@ -37,6 +40,7 @@ impl Round {
 }
 
 /// One server under load.
+#[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) address: String,
     /// Whose CPU is counted.
@@ -44,6 +48,8 @@ pub(crate) struct Target {
     pub(crate) request: Vec<u8>,
     /// What the server still does so long after its last answer, such as writing its log, counts too.
     pub(crate) settling: Duration,
+    /// What stands in the place of [`ONCE`]: each is used once, and the round ends when none is left.
+    pub(crate) once: Option<Arc<Mutex<Vec<String>>>>,
     /// No more than this in one round, however fast they are answered.
     pub(crate) most: usize,
     /// Looks at each answer, beside the key that was sent.
@@ -62,6 +68,7 @@ impl Target {
             processes,
             request: request("POST", address, path, "", body),
             settling: Duration::ZERO,
+            once: None,
             most: usize::MAX,
             check: |_, _| Ok(()),
         }
@@ -73,8 +80,13 @@ impl Target {
         let cpu_before = self.cpu()?;
         let start = Instant::now();
         let clients = (0..connections).map(|_| {
-            let (address, request) = (self.address.clone(), self.request.clone());
-            tokio::spawn(client(address, request, self.check, until, left.clone()))
+            let asking = Asking {
+                request: self.request.clone(),
+                check: self.check,
+                once: self.once.clone(),
+                left: left.clone(),
+            };
+            tokio::spawn(client(self.address.clone(), asking, until))
         });
         let mut times = Vec::new();
         for client in clients.collect::<Vec<_>>() {
@@ -97,20 +109,33 @@ impl Target {
     }
 }
 
-async fn client(
-    address: String,
-    mut request: Vec<u8>,
+/// What one client sends again and again.
+struct Asking {
+    request: Vec<u8>,
     check: Check,
-    until: Instant,
+    once: Option<Arc<Mutex<Vec<String>>>>,
     left: Arc<AtomicUsize>,
-) -> anyhow::Result<Vec<Duration>> {
+}
+
+async fn client(address: String, asking: Asking, until: Instant) -> anyhow::Result<Vec<Duration>> {
+    let Asking { mut request, check, once, left } = asking;
     let mut connection = Connection::open(&address).await?;
-    let place = request.windows(FRESH_KEY.len()).position(|part| part == FRESH_KEY.as_bytes());
+    let find = |request: &[u8], word: &str| {
+        let start = request.windows(word.len()).position(|part| part == word.as_bytes())?;
+        Some(start..start + word.len())
+    };
+    let (place, of_once) = (find(&request, FRESH_KEY), find(&request, ONCE));
     let mut times = Vec::new();
     while Instant::now() < until && take(&left) {
         let key = fresh_key();
-        if let Some(place) = place.and_then(|start| request.get_mut(start..start + FRESH_KEY.len())) {
+        if let Some(place) = place.clone().and_then(|place| request.get_mut(place)) {
             place.copy_from_slice(key.as_bytes());
+        }
+        if let Some(once) = &once {
+            let Some(next) = once.lock().unwrap_or_else(PoisonError::into_inner).pop() else { break };
+            if let Some(place) = of_once.clone().and_then(|place| request.get_mut(place)) {
+                place.copy_from_slice(next.as_bytes());
+            }
         }
         let start = Instant::now();
         let answer = connection.ask(&request).await?;

@@ -47,8 +47,55 @@ struct Asked {
 }
 
 #[derive(Deserialize)]
-struct Message {
-    content: String,
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message {
+    User {
+        content: String,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(default)]
+        tool_calls: Vec<Called>,
+    },
+    Tool {
+        tool_call_id: String,
+        content: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Called {
+    id: String,
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    arguments: String,
+}
+
+impl From<Message> for Turn {
+    fn from(message: Message) -> Self {
+        match message {
+            Message::User { content } => Self::user(content),
+            Message::Assistant { content, tool_calls } => {
+                let call = |Called { id, function: Function { name, arguments } }| Call {
+                    id,
+                    name,
+                    arguments,
+                    signature: None,
+                };
+                let calls = tool_calls.into_iter().map(call).collect();
+                Self::Assistant { text: content.unwrap_or_default(), reasoning: None, calls }
+            }
+            Message::Tool { tool_call_id, content } => {
+                let name = "weather".to_owned();
+                let result = ToolResult { call_id: tool_call_id, name, content, is_error: false };
+                Self::ToolResults { results: vec![result] }
+            }
+        }
+    }
 }
 
 pub(crate) async fn serve(listener: TcpListener, model: &str, weather: &str) -> anyhow::Result<()> {
@@ -72,7 +119,7 @@ pub(crate) async fn serve(listener: TcpListener, model: &str, weather: &str) -> 
 }
 
 async fn completions(State(agent): State<Arc<Loop>>, Json(asked): Json<Asked>) -> Response {
-    let turns = asked.messages.into_iter().map(|message| Turn::user(message.content)).collect();
+    let turns = asked.messages.into_iter().map(Turn::from).collect();
     if asked.stream {
         return streamed(agent, turns);
     }
@@ -80,7 +127,10 @@ async fn completions(State(agent): State<Arc<Loop>>, Json(asked): Json<Asked>) -
 }
 
 async fn completions_by_hand(State(agent): State<Arc<ByHand>>, Json(asked): Json<Asked>) -> Response {
-    let question = asked.messages.into_iter().next().map(|message| message.content);
+    let question = asked.messages.into_iter().find_map(|message| match message {
+        Message::User { content } => Some(content),
+        Message::Assistant { .. } | Message::Tool { .. } => None,
+    });
     whole(agent.turn(&question.unwrap_or_default()).await)
 }
 

@@ -51,9 +51,13 @@ fn weather(query: Option<String>) -> Response {
 }
 
 fn model(body: &str) -> Response {
-    let said = match body.split_once(r#""role":"tool""#) {
-        None => city(body).map(call),
-        Some((_, results)) => celsius(results).zip(city(results)).map(|(celsius, city)| text(celsius, city)),
+    // What was said last: a question, or what the tool gave.
+    let last = |role: &str| body.rsplit_once(role).map(|(_, rest)| rest);
+    let (question, result) = (last(r#""role":"user""#), last(r#""role":"tool""#));
+    let result = result.filter(|result| question.is_none_or(|question| result.len() < question.len()));
+    let said = match result {
+        None => question.and_then(city).map(call),
+        Some(result) => celsius(result).zip(city(result)).map(|(celsius, city)| text(celsius, city)),
     };
     let Some(said) = said else {
         return (StatusCode::BAD_REQUEST, format!("not what was expected: {body}")).into_response();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use haft_core::{CallError, Caller, ErrorKind, Message, RunId, SpaceId, UserId};
 use haft_engine::ToolService;
 use haft_engine::context::{Listeners, ToolCallListener};
-use haft_runs::{About, NewRun, Place, RunKey, Runs};
+use haft_runs::{About, NewRun, Place, RunKey, Runs, WholeRun};
 use serde_json::Value;
 
 use crate::chat_run::ChatRun;
@@ -134,17 +134,17 @@ impl Chat {
         Err(CallError::new(ErrorKind::RateLimit, message).retry_after(PAUSE))
     }
 
-    /// Says something in a conversation; false when it has ended.
+    /// Says something in a conversation, as it was read just now; false when it has ended. It is kept when this answers.
     pub async fn say(
         &self,
         caller: &Caller,
-        id: RunId,
+        conversation: WholeRun,
         letter: &Letter,
         key: Option<RunKey>,
     ) -> Result<bool, CallError> {
         self.check_room(caller)?;
         let message = serde_json::to_value(letter).unwrap_or(Value::Null);
-        self.runs()?.send(caller.space, id, message, key).await
+        self.runs()?.go_on_here(conversation, message, key).await
     }
 
     /// Ends a task that a conversation began, as far as that is possible.

@@ -105,7 +105,7 @@ impl Live {
         let mut talks = self.talks();
         let is_same = |talk: &&Arc<Talk>| {
             // Nobody else carried it on meanwhile.
-            let is_next = epoch.saturating_sub(talk.epoch.load(Ordering::Relaxed)) <= 1;
+            let is_next = talk.is_of(epoch.saturating_sub(1));
             talk.turn == turn && is_next && !talk.is_over()
         };
         if let Some(talk) = talks.get(&conversation).filter(is_same) {
@@ -169,6 +169,13 @@ impl Live {
         let mut talks = self.talks();
         if talks.get(&conversation).is_some_and(|talk| talk.stream == stale.stream) {
             talks.remove(&conversation);
+        }
+    }
+
+    /// Forgets a turn that was never kept.
+    pub(crate) fn forgo(&self, run: &Run) {
+        if let Some(talk) = self.talk(run.id).filter(|talk| talk.is_of(run.epoch)) {
+            self.forget(run.id, &talk);
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_core::agent::Resume;
 use haft_core::{BoxFuture, CallError, ErrorKind, Locale, RunId};
-use haft_runs::{Ended, GaveUp, Halt, Program, RunContext, RunStatus, Wait};
+use haft_runs::{Ended, GaveUp, Halt, Program, Run, RunContext, RunStatus, Wait};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +35,7 @@ impl ChatProgram {
         let mut transcript = Transcript::of(&chat, |key| cx.known(key));
         // Nobody died with a turn that is over: those are counted anew whenever a run waits.
         let mut deaths = cx.run().deaths;
+        let mut is_again = false;
         loop {
             let is_between = transcript.open().is_none() && transcript.last > 0;
             if is_between && cx.cancellation().is_cancelled() && !self.opens(cx, &chat, &transcript).await? {
@@ -43,8 +44,9 @@ impl ChatProgram {
                 return Err(Halt::Waiting(vec![self.more(&transcript, cx, is_kept)]));
             }
             if transcript.open().is_none() {
-                self.begin(cx, &chat, is_kept, &mut transcript).await?;
+                self.begin(cx, &chat, is_kept, &mut transcript, is_again).await?;
             }
+            is_again = true;
             let turn = transcript.last;
             let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
             let talk = self.0.live().begin(cx.run(), turn, before);
@@ -79,6 +81,7 @@ impl ChatProgram {
         chat: &ChatRun,
         is_kept: bool,
         transcript: &mut Transcript,
+        is_again: bool,
     ) -> Result<(), Halt> {
         let is_first = transcript.last == 0;
         while !is_first && !self.opens(cx, chat, transcript).await? {
@@ -88,9 +91,11 @@ impl ChatProgram {
                 let message = "nobody came back in time";
                 return Err(Halt::Failed(CallError::text(ErrorKind::Timeout, message)));
             }
-            // It came before the turn before was let go of, and how that ended is not told yet.
-            cx.note().await?;
-            self.0.live().let_go(cx.run().id);
+            if is_again {
+                // It came before the turn before was let go of, and how that ended is not told yet.
+                cx.note().await?;
+                self.0.live().let_go(cx.run().id);
+            }
             transcript.taken_in_all += 1;
             transcript.unheard.extend(came.iter().filter_map(|letter| Letter::deserialize(letter).ok()));
         }
@@ -203,6 +208,10 @@ impl Program for ChatProgram {
 
     fn let_go(&self, run: RunId) {
         self.0.live().let_go(run);
+    }
+
+    fn forgo(&self, run: &Run) {
+        self.0.live().forgo(run);
     }
 
     fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended> {

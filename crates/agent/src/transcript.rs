@@ -188,8 +188,10 @@ impl Finish {
 
 /// The names of steps.
 pub(crate) mod key {
+    pub(super) const SETUP: &str = ".setup";
+
     pub(crate) fn setup(turn: u32) -> String {
-        format!("{turn}.setup")
+        format!("{turn}{SETUP}")
     }
 
     pub(crate) fn end(turn: u32) -> String {
@@ -250,6 +252,12 @@ impl Transcript {
             transcript.taken_in_all += 1;
         }
         transcript
+    }
+
+    /// The number of the last turn that was ever begun, where nothing else matters.
+    pub fn last_of(steps: &[Step]) -> u32 {
+        let begun = steps.iter().filter_map(|step| step.key.strip_suffix(key::SETUP)?.parse().ok());
+        begun.max().unwrap_or_default()
     }
 
     /// Puts what came of calls that whoever asked carried out where the calls are.

@@ -1,25 +1,40 @@
-//! A run that is carried on before it is kept. It is kept with the first thing that has to be, or a moment later;
-//! nobody outside hears of it before, and one that never is leaves no trace.
+//! What is carried on before it is kept: a run that is new, or one that goes on with what was sent to it. It is kept
+//! with the first thing that has to be, or a moment later; nobody outside hears of it before, and what never is leaves
+//! no trace.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallError, ErrorKind, RunId};
+use haft_core::{CallError, ErrorKind};
+use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::run::NewRun;
+use crate::run::{Lease, NewRun, WorkerId};
 
-/// How such a run stands.
+/// How it stands.
 #[derive(Debug, Clone)]
 enum Standing {
     NotYet,
     Kept,
+    /// Somebody else had taken it before.
+    Lost,
     Never(CallError),
 }
 
-/// What is to be kept of it, in the hands of whoever carries it on.
+/// What is to be kept.
+#[derive(Clone)]
+pub(crate) enum What {
+    /// The run itself.
+    New(Arc<NewRun>),
+    /// That this worker has taken it, as it was left.
+    Taken { from: Lease, by: WorkerId },
+}
+
+/// That, in the hands of whoever carries it on.
 pub(crate) struct Unwritten {
-    pub(crate) new: Arc<NewRun>,
+    pub(crate) what: What,
+    /// What it goes on with, until the program has heard it.
+    pub(crate) letter: Option<Value>,
     /// How long whoever holds it may be silent.
     pub(crate) lease: Duration,
     /// The journal was asked to keep it, and may have done so without our knowing.
@@ -31,21 +46,29 @@ pub(crate) struct Unwritten {
 
 /// Whoever waits until it is kept.
 #[derive(Clone)]
-pub(crate) struct Begun {
-    id: RunId,
-    told: watch::Receiver<Standing>,
-}
+pub(crate) struct Begun(watch::Receiver<Standing>);
 
 impl Unwritten {
-    pub(crate) fn new(new: NewRun, lease: Duration) -> (Self, Begun) {
+    pub(crate) fn new(what: What, letter: Option<Value>, lease: Duration) -> (Self, Begun) {
         let (told, hears) = watch::channel(Standing::NotYet);
-        let begun = Begun { id: new.id, told: hears };
-        (Self { new: Arc::new(new), lease, is_asked: false, refused: None, told }, begun)
+        (Self { what, letter, lease, is_asked: false, refused: None, told }, Begun(hears))
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        match self.what {
+            What::New(_) => true,
+            What::Taken { .. } => false,
+        }
     }
 
     /// Tells that it is kept.
     pub(crate) fn kept(self) {
         self.told.send_replace(Standing::Kept);
+    }
+
+    /// Tells that somebody else has it.
+    pub(crate) fn lost(self) {
+        self.told.send_replace(Standing::Lost);
     }
 
     /// Tells that it is gone.
@@ -56,17 +79,21 @@ impl Unwritten {
 
 impl Begun {
     pub(crate) fn is_kept(&self) -> bool {
-        matches!(*self.told.borrow(), Standing::Kept)
+        matches!(*self.0.borrow(), Standing::Kept)
     }
 
-    pub(crate) async fn kept(mut self) -> Result<RunId, CallError> {
-        let told = self.told.wait_for(|standing| !matches!(standing, Standing::NotYet)).await;
+    /// Whether it was; not where somebody else had taken it before.
+    pub(crate) async fn kept(mut self) -> Result<bool, CallError> {
+        let told = self.0.wait_for(|standing| !matches!(standing, Standing::NotYet)).await;
         match told.as_deref() {
-            Ok(Standing::Kept) => Ok(self.id),
+            Ok(Standing::Kept) => Ok(true),
+            Ok(Standing::Lost) => Ok(false),
             Ok(Standing::Never(why)) => Err(why.clone()),
-            Ok(Standing::NotYet) | Err(_) => {
-                Err(CallError::text(ErrorKind::Unavailable, "what was begun could not be kept"))
-            }
+            Ok(Standing::NotYet) | Err(_) => Err(away()),
         }
     }
+}
+
+pub(crate) fn away() -> CallError {
+    CallError::text(ErrorKind::Unavailable, "what was begun could not be kept")
 }

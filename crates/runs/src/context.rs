@@ -328,10 +328,10 @@ impl RunContext {
         let heard = |step: &Step| step.output.as_ref()?["upTo"].as_u64();
         let inbox = self.steps.values().filter(|step| step.key.starts_with(INBOX));
         let after = inbox.filter_map(heard).max().unwrap_or_default();
-        // Of one that is not kept yet nobody knows who could send it anything.
-        let came = match &self.unwritten {
+        let came = match &mut self.unwritten {
             None => self.journal.inbox(self.run.id, after).await?,
-            Some(_) => Vec::new(),
+            // Nobody else sent anything: of a new one nobody knows, and one that was at rest has heard all.
+            Some(unwritten) => unwritten.letter.take().map(|letter| (after, letter)).into_iter().collect(),
         };
         let Some((last, _)) = came.last() else {
             let shown = Some(json!({"after": after}));

@@ -76,6 +76,16 @@ pub trait Journal: Send + Sync {
     /// did is noted in the same moment.
     fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>) -> Kept<'_, ()>;
 
+    /// Notes that a run went on that waited for what is sent to it, with what it did since: it is held by this worker for
+    /// so long, or waits for more already. Refused where somebody has taken it since.
+    fn take(
+        &self,
+        space: SpaceId,
+        from: Lease,
+        by: Option<(WorkerId, Duration)>,
+        done: Arc<[DoneStep]>,
+    ) -> Kept<'_, bool>;
+
     /// Takes runs that are due: those of the spaces that have fewest under way first, and of one space those of
     /// the highest priority. Whoever held one before holds it no more.
     fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed>;

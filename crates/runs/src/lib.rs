@@ -20,7 +20,7 @@ pub use journal::{Claimed, DoneStep, Journal, Kept, Letter, Sent, Suspended};
 pub use program::{GaveUp, Program, Programs};
 pub use run::{
     About, Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, RunStatus, Started, Step, StepState,
-    Wait, WorkerId,
+    Wait, WholeRun, WorkerId,
 };
 pub use worker::{Runs, Settings};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haft_core::{BoxFuture, CallError, RunId};
 
 use crate::context::{Halt, RunContext};
-use crate::run::Ended;
+use crate::run::{Ended, Run};
 
 /// One kind of run: a tool call, a chat turn, a flow.
 pub trait Program: Send + Sync {
@@ -24,6 +24,9 @@ pub trait Program: Send + Sync {
 
     /// Hears that a run waits or has ended by now, and that all it did is kept; or that none of it could be.
     fn let_go(&self, _run: RunId) {}
+
+    /// Hears that nothing counts that a run did since it was taken: somebody else has it, or it could not be kept.
+    fn forgo(&self, _run: &Run) {}
 
     /// How a run ended that its program could not end: given up, or nobody knows.
     fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended>;

@@ -171,6 +171,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether it does nothing until something is sent to it.
+    pub fn is_at_rest(&self) -> bool {
+        self.status == RunStatus::Waiting && self.waiting_for.as_deref() == Some(INBOX)
+    }
+
     /// One that is nowhere kept.
     pub fn unkept(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Value) -> Self {
         Self::of(id, space, user, program, Arc::new(input))
@@ -220,6 +225,13 @@ impl Run {
             ..Self::of(new.id, new.space, new.user, new.program, new.input.clone())
         }
     }
+}
+
+/// A run with what its journal holds, as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WholeRun {
+    pub run: Run,
+    pub steps: Vec<Step>,
 }
 
 /// A run in the hands of a worker, with what its journal holds.

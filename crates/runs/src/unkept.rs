@@ -29,6 +29,16 @@ impl Journal for Unkept {
         Box::pin(ready(Err(not_started())))
     }
 
+    fn take(
+        &self,
+        _: SpaceId,
+        _: Lease,
+        _: Option<(WorkerId, Duration)>,
+        _: Arc<[DoneStep]>,
+    ) -> Kept<'_, bool> {
+        agreed()
+    }
+
     fn claim(&self, _: WorkerId, _: usize, _: Duration) -> Kept<'_, Claimed> {
         Box::pin(ready(Ok(Claimed::default())))
     }

@@ -1,28 +1,30 @@
-//! The worker: takes runs that are due, carries them on, holds on to their leases, and gives back what it cannot end.
+//! The worker: takes runs that are due, carries them on (`carry.rs`), holds on to their leases, and gives back what it
+//! cannot end.
 //!
 //! It knows no tool and no database. How often something is tried again over time is written in the journal, never here.
 
+mod carry;
+
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use haft_core::{CallError, ErrorKind, RunId, SpaceId};
+use haft_core::{CallError, RunId, SpaceId};
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use crate::begun::{Begun, Unwritten};
-use crate::context::{Halt, RunContext};
+use self::carry::InHand;
+use crate::begun::{Begun, Unwritten, What, away};
 use crate::failpoint::Failpoints;
 use crate::journal::{Journal, Letter, Sent};
-use crate::program::{GaveUp, Program, Programs};
-use crate::run::{Held, Lease, NewRun, Place, Run, RunKey, RunStatus, Started, WorkerId};
+use crate::program::Programs;
+use crate::run::{Held, Lease, NewRun, Place, Run, RunKey, RunStatus, Started, WholeRun, WorkerId};
 
 /// So many ends of runs may be told before those who wait for one look for themselves.
 const ENDS: usize = 1024;
@@ -32,9 +34,6 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// A program that is told to stop and does not is dropped after so long.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// A run that cannot be carried on right now is given back after so long.
-const AWAY: Duration = Duration::from_millis(500);
 
 /// How a worker works.
 #[derive(Debug, Clone, Copy)]
@@ -64,29 +63,13 @@ struct Inner {
     id: WorkerId,
     places: Arc<Semaphore>,
     held: Mutex<HashMap<RunId, InHand>>,
+    /// So many were ever in hand.
+    count: AtomicU64,
     under_way: TaskTracker,
     ended: broadcast::Sender<RunId>,
     /// A run has ended here, so what a limit kept back may be claimed.
     freed: Notify,
     failpoints: Arc<Failpoints>,
-}
-
-/// A run that this process carries on.
-#[derive(Clone)]
-struct InHand {
-    lease: Lease,
-    cancel: CancellationToken,
-    lost: CancellationToken,
-    /// Cancelled when it is in hand no more.
-    over: CancellationToken,
-    /// Where it was begun before it was kept.
-    begun: Option<Begun>,
-}
-
-impl InHand {
-    fn is_kept(&self) -> bool {
-        self.begun.as_ref().is_none_or(Begun::is_kept)
-    }
 }
 
 impl Runs {
@@ -102,6 +85,7 @@ impl Runs {
             id: WorkerId(Uuid::now_v7()),
             places: Arc::new(Semaphore::new(settings.places)),
             held: Mutex::default(),
+            count: AtomicU64::new(0),
             under_way: TaskTracker::new(),
             ended: broadcast::Sender::new(ENDS),
             freed: Notify::new(),
@@ -152,9 +136,45 @@ impl Runs {
         let new = NewRun { place: Place::Here(self.0.id), ..new };
         let run = Run::first(&new, RunStatus::Running, Timestamp::now());
         let lease = Lease { run: run.id, epoch: run.epoch };
-        let (unwritten, begun) = Unwritten::new(new, self.0.settings.lease);
+        let (unwritten, begun) = Unwritten::new(What::New(Arc::new(new)), None, self.0.settings.lease);
         let held = Held { run, lease, steps: Vec::new() };
-        let cancel = Inner::take_on(&self.0, held, None, Some((unwritten, begun.clone())));
+        let id = held.run.id;
+        match self.until_kept(held, unwritten, begun).await? {
+            true => Ok(id),
+            false => Err(away()),
+        }
+    }
+
+    /// Sends something to a run, as it was read just now. One that is at rest goes on here and now, and what it does is
+    /// kept meanwhile, as with [`Runs::begin_here`]; any other hears of it where it is carried on, and so does one that
+    /// somebody else has taken since. False when it has ended.
+    pub async fn go_on_here(
+        &self,
+        whole: WholeRun,
+        message: Value,
+        key: Option<RunKey>,
+    ) -> Result<bool, CallError> {
+        let WholeRun { run, steps } = whole;
+        let (space, id) = (run.space, run.id);
+        if run.is_at_rest() && key.is_none() && !self.holds(id) {
+            let from = Lease { run: id, epoch: run.epoch };
+            let lease = Lease { epoch: run.epoch + 1, ..from };
+            let what = What::Taken { from, by: self.0.id };
+            let (unwritten, begun) = Unwritten::new(what, Some(message.clone()), self.0.settings.lease);
+            let run = Run { status: RunStatus::Running, epoch: lease.epoch, waiting_for: None, ..run };
+            if self.until_kept(Held { run, lease, steps }, unwritten, begun).await? {
+                return Ok(true);
+            }
+        }
+        self.send(space, id, message, key).await
+    }
+
+    /// Carries something on until it is kept; whoever does not wait for that wants it to end. False where somebody else
+    /// has taken it.
+    async fn until_kept(&self, held: Held, unwritten: Unwritten, begun: Begun) -> Result<bool, CallError> {
+        let Some(cancel) = Inner::take_on(&self.0, held, None, Some((unwritten, begun.clone()))) else {
+            return Ok(false);
+        };
         let unless_kept = cancel.drop_guard();
         let kept = begun.kept().await;
         unless_kept.disarm();
@@ -170,6 +190,10 @@ impl Runs {
         message: Value,
         key: Option<RunKey>,
     ) -> Result<bool, CallError> {
+        // What goes on here and is not kept yet would have to begin anew.
+        if let Some(begun) = self.0.begun(run) {
+            let _ = begun.kept().await;
+        }
         let letter = Letter { space, run, message, key, place: Place::Here(self.0.id) };
         Ok(match self.0.journal.send(letter, self.0.settings.lease).await? {
             Sent::Ended => false,
@@ -260,6 +284,11 @@ impl Inner {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What tells that a run is kept, where it is carried on before it is.
+    fn begun(&self, id: RunId) -> Option<Begun> {
+        self.held().get(&id)?.begun.clone()
+    }
+
     /// What tells that this process has let go of a run, where it has it in hand.
     fn over(&self, id: RunId) -> Option<CancellationToken> {
         self.held().get(&id).map(|in_hand| in_hand.over.clone())
@@ -333,154 +362,4 @@ impl Inner {
             }
         }
     }
-
-    /// Carries a run on, beside whatever else this process does.
-    fn take(self: &Arc<Self>, held: Held, permit: Option<OwnedSemaphorePermit>) {
-        Self::take_on(self, held, permit, None);
-    }
-
-    /// The same for one that may not be kept yet; gives what tells it to end.
-    fn take_on(
-        self: &Arc<Self>,
-        held: Held,
-        permit: Option<OwnedSemaphorePermit>,
-        unwritten: Option<(Unwritten, Begun)>,
-    ) -> CancellationToken {
-        let (id, lease) = (held.run.id, held.lease);
-        let token = CancellationToken::new;
-        let (unwritten, begun) = unwritten.unzip();
-        let in_hand = InHand { lease, cancel: token(), lost: token(), over: token(), begun };
-        if held.run.is_cancel_asked {
-            in_hand.cancel.cancel();
-        }
-        self.held().insert(id, in_hand.clone());
-        let (inner, over, cancel) = (self.clone(), in_hand.over.clone(), in_hand.cancel.clone());
-        self.under_way.spawn(async move {
-            let ended = inner.carry(held, in_hand, unwritten).await;
-            inner.let_go(id, lease);
-            over.cancel();
-            match ended {
-                Ok(()) => {}
-                Err(Halt::Lost) => tracing::info!(run.id = %id, "Another worker carries the run on"),
-                Err(halt) => tracing::error!(run.id = %id, ?halt, "A run could not be carried on"),
-            }
-            let _ = inner.ended.send(id);
-            drop(permit);
-            inner.freed.notify_one();
-        });
-        cancel
-    }
-
-    fn let_go(&self, id: RunId, lease: Lease) {
-        let mut held = self.held();
-        // It may be in hand again already, under a later lease.
-        if held.get(&id).is_some_and(|in_hand| in_hand.lease == lease) {
-            held.remove(&id);
-        }
-    }
-
-    async fn carry(&self, held: Held, in_hand: InHand, unwritten: Option<Unwritten>) -> Result<(), Halt> {
-        self.failpoints.pass("claimed");
-        let InHand { cancel, lost, .. } = in_hand;
-        let mut context = RunContext::new(self.journal.clone(), held, cancel, self.failpoints.clone());
-        context = context.unwritten(unwritten);
-        let Some(program) = self.programs.get(&context.run().program).cloned() else {
-            // A newer process may know it.
-            let run = context.run();
-            tracing::warn!(run.id = %run.id, program = run.program, "No such program is known here");
-            sleep(PATIENCE).await;
-            return context.release().await;
-        };
-        let carried = self.carry_on(&mut context, &*program, &lost).await;
-        if carried.is_err()
-            && let Some(mut unwritten) = context.give_back()
-        {
-            let away = || CallError::text(ErrorKind::Unavailable, "what was begun could not be kept");
-            let error = unwritten.refused.take().unwrap_or_else(away);
-            tracing::warn!(run.id = %context.run().id, %error, "A run that could not be kept is given up");
-            // It is nowhere, and whoever follows it learns that it is over.
-            program.gave_up(&context, GaveUp::Failed(error.clone())).await;
-            program.let_go(context.run().id);
-            unwritten.never(error);
-            return Ok(());
-        }
-        context.tell_kept();
-        carried
-    }
-
-    async fn carry_on(
-        &self,
-        context: &mut RunContext,
-        program: &dyn Program,
-        lost: &CancellationToken,
-    ) -> Result<(), Halt> {
-        let (id, cancel) = (context.run().id, context.cancellation().clone());
-        let is_lasting = program.is_lasting();
-        let is_dead = context.run().deaths >= context.run().most_deaths && !is_lasting;
-        let is_lost = context.lost_step().is_some() && !is_lasting;
-        if is_lost && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
-            return give_up(context, program, GaveUp::Unknown).await;
-        }
-        if is_dead {
-            return give_up(context, program, GaveUp::Deaths).await;
-        }
-        let given_up = async {
-            cancel.cancelled().await;
-            match is_lasting {
-                true => std::future::pending().await,
-                false => sleep(PATIENCE).await,
-            }
-        };
-        let outcome = tokio::select! {
-            outcome = run_program(program, context) => outcome,
-            () = lost.cancelled() => return context.release().await,
-            () = given_up => Err(Halt::Failed(CallError::text(ErrorKind::Cancelled, "it did not stop when told to"))),
-        };
-        match outcome {
-            Ok(ended) => {
-                context.finish(ended).await?;
-                program.let_go(id);
-                Ok(())
-            }
-            Err(Halt::Lost) => Err(Halt::Lost),
-            Err(Halt::Unknown { .. }) => give_up(context, program, GaveUp::Unknown).await,
-            Err(Halt::Waiting(_) | Halt::Failed(_) | Halt::GivenBack)
-                if cancel.is_cancelled() && !is_lasting =>
-            {
-                let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
-                give_up(context, program, why).await
-            }
-            Err(Halt::Waiting(waits)) => {
-                context.suspend(waits).await?;
-                self.failpoints.pass("suspended");
-                program.let_go(id);
-                Ok(())
-            }
-            Err(Halt::GivenBack) => {
-                // Whoever takes it next finds what was away just now.
-                sleep(AWAY).await;
-                context.release().await
-            }
-            Err(Halt::Undone) => {
-                let message = "a step gave nothing, and the program did not say why";
-                let error = CallError::text(ErrorKind::Internal, message);
-                give_up(context, program, GaveUp::Failed(error)).await
-            }
-            Err(Halt::Failed(error)) => give_up(context, program, GaveUp::Failed(error)).await,
-        }
-    }
-}
-
-async fn give_up(context: &mut RunContext, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
-    context.give_up(program, why).await?;
-    program.let_go(context.run().id);
-    Ok(())
-}
-
-/// A program that panics has failed like any other.
-async fn run_program(program: &dyn Program, context: &mut RunContext) -> Result<crate::run::Ended, Halt> {
-    let work = AssertUnwindSafe(async { program.run(context).await });
-    work.catch_unwind().await.unwrap_or_else(|_| {
-        Err(Halt::Failed(CallError::text(ErrorKind::Internal, "the program stopped unexpectedly")))
-    })
 }

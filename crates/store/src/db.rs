@@ -8,12 +8,15 @@ use std::sync::Arc;
 use haft_core::id::{AlertId, ArtifactId, ProviderId, TokenId};
 use haft_core::{AgentId, CallError, RunId, SpaceId, ToolId, UserId};
 use jiff::Timestamp;
+use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Encode, Executor as _, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
 
 use crate::failure;
 use crate::insert::{Marks, Rows};
 use crate::postgres::PostgresDb;
+use crate::readers::Reading;
 use crate::row::Row;
 use crate::sqlite::SqliteDb;
 
@@ -25,24 +28,24 @@ pub(crate) enum Db {
 impl Db {
     /// Reads, outside of any transaction.
     pub(crate) async fn rows(&self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
-        let rows = match self {
-            Self::Sqlite(db) => {
-                let mut connection = db.readers.acquire().await.map_err(failure::of_start)?;
-                let rows = bound::<Sqlite>(sql, args).fetch_all(&mut *connection).await;
-                rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
-            }
-            Self::Postgres(db) => {
-                let mut connection = db.pool.acquire().await.map_err(failure::of_start)?;
-                let rows = bound::<Postgres>(sql, args).fetch_all(&mut *connection).await;
-                rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
-            }
+        self.reader().await?.rows(sql, args).await
+    }
+
+    /// For several reads, one after the other.
+    pub(crate) async fn reader(&self) -> Result<Reader<'_>, CallError> {
+        let reader = match self {
+            Self::Sqlite(db) => match &db.readers {
+                Some(readers) => readers.take().await.map(Reader::Sqlite),
+                None => db.writer.acquire().await.map(Reader::Memory),
+            },
+            Self::Postgres(db) => db.pool.acquire().await.map(Reader::Postgres),
         };
-        rows.map_err(failure::of)
+        reader.map_err(failure::of_start)
     }
 
     /// Reads the first row, where there is one.
     pub(crate) async fn row(&self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
-        Ok(self.rows(sql, args).await?.into_iter().next())
+        self.reader().await?.row(sql, args).await
     }
 
     /// Begins a transaction that writes. Dropped without a commit, it leaves no trace.
@@ -61,7 +64,9 @@ impl Db {
         match self {
             Self::Sqlite(db) => {
                 let _wanted = db.spare.want();
-                db.readers.close().await;
+                if let Some(readers) = &db.readers {
+                    readers.close().await;
+                }
                 db.writer.close().await;
             }
             Self::Postgres(db) => {
@@ -69,6 +74,58 @@ impl Db {
                 db.writers.close().await;
             }
         }
+    }
+}
+
+/// A connection that reads.
+pub(crate) enum Reader<'a> {
+    Sqlite(Reading<'a>),
+    Memory(PoolConnection<Sqlite>),
+    Postgres(PoolConnection<Postgres>),
+}
+
+impl Reader<'_> {
+    pub(crate) async fn rows(&mut self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
+        let all = |rows: Vec<SqliteRow>| rows.into_iter().map(Row::Sqlite).collect();
+        let rows = match self {
+            Self::Sqlite(reading) => {
+                let connection = reading.connection().map_err(failure::of)?;
+                let rows = bound::<Sqlite>(sql, args).fetch_all(connection).await;
+                reading.heed(rows).map(all)
+            }
+            Self::Memory(connection) => {
+                bound::<Sqlite>(sql, args).fetch_all(&mut **connection).await.map(all)
+            }
+            Self::Postgres(connection) => bound::<Postgres>(sql, args)
+                .fetch_all(&mut **connection)
+                .await
+                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+        };
+        rows.map_err(failure::of)
+    }
+
+    /// The first of them. On SQLite it is one thing to hear, and not one for each row and one for the end.
+    pub(crate) async fn row(
+        &mut self,
+        sql: impl SqlSafeStr,
+        args: Vec<Arg>,
+    ) -> Result<Option<Row>, CallError> {
+        let row = match self {
+            Self::Sqlite(reading) => {
+                let connection = reading.connection().map_err(failure::of)?;
+                let row = bound::<Sqlite>(sql, args).fetch_optional(connection).await;
+                reading.heed(row).map(|row| row.map(Row::Sqlite))
+            }
+            Self::Memory(connection) => {
+                let row = bound::<Sqlite>(sql, args).fetch_optional(&mut **connection).await;
+                row.map(|row| row.map(Row::Sqlite))
+            }
+            Self::Postgres(connection) => {
+                let row = bound::<Postgres>(sql, args).fetch_optional(&mut **connection).await;
+                row.map(|row| row.map(Row::Postgres))
+            }
+        };
+        row.map_err(failure::of)
     }
 }
 

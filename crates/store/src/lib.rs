@@ -26,6 +26,7 @@ mod page;
 mod password;
 mod postgres;
 mod providers;
+mod readers;
 mod row;
 mod runs;
 mod secrets;

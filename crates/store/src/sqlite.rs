@@ -7,15 +7,18 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use haft_core::{CallError, ErrorKind, Message};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, Connection as _, Sqlite};
+use sqlx::{AssertSqlSafe, Connection as _, Either, Sqlite};
 
-use crate::db::bound;
+use crate::db::{Arg, bound};
 use crate::failure;
 use crate::insert::{Marks, Rows};
+use crate::readers::Readers;
 use crate::spare::Spare;
 
 haft_core::templates! {
@@ -36,15 +39,15 @@ haft_core::templates! {
 const DATABASE: &str = "haft.db";
 const LOCK: &str = "haft.lock";
 const PAGE: u32 = 4096;
-const READERS: u32 = 4;
 /// So many statements are kept prepared: those that write many rows have a form for each number of them.
 pub(crate) const STATEMENTS: usize = 256;
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) struct SqliteDb {
     pub(crate) writer: SqlitePool,
     pub(crate) spare: Spare,
-    pub(crate) readers: SqlitePool,
+    /// Nobody but the writer, in memory.
+    pub(crate) readers: Option<Readers>,
     /// Held by the store for as long as anybody may write; in memory there is nothing to hold.
     _lock: Option<File>,
 }
@@ -77,29 +80,27 @@ impl SqliteDb {
             .page_size(page_size)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(synchronous);
-        let pool = |connections| {
-            SqlitePoolOptions::new()
-                .max_connections(connections)
-                .acquire_timeout(PATIENCE)
-                .idle_timeout(None::<Duration>)
-                .max_lifetime(None::<Duration>)
-                // A file does not hang up: to ask whether it is there would wake another thread for each query.
-                .test_before_acquire(false)
-        };
-        // A full disk may end a transaction without the driver noticing; such a connection is not used again.
-        let writer = pool(1).after_release(|connection, _| {
-            Box::pin(async move {
-                // One that is being taken back is over when the next answer comes.
-                if connection.is_in_transaction() {
-                    connection.ping().await?;
-                }
-                Ok(!connection.is_in_transaction())
-            })
-        });
+        let writer = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(PATIENCE)
+            .idle_timeout(None::<Duration>)
+            .max_lifetime(None::<Duration>)
+            // A file does not hang up: to ask whether it is there would wake another thread for each query.
+            .test_before_acquire(false)
+            // A full disk may end a transaction without the driver noticing; such a connection is not used again.
+            .after_release(|connection, _| {
+                Box::pin(async move {
+                    // One that is being taken back is over when the next answer comes.
+                    if connection.is_in_transaction() {
+                        connection.ping().await?;
+                    }
+                    Ok(!connection.is_in_transaction())
+                })
+            });
         Ok(Self {
             writer: writer.connect_with(writing).await.map_err(failure::of)?,
             spare: Spare::default(),
-            readers: pool(READERS).connect_with(options.read_only(true)).await.map_err(failure::of)?,
+            readers: Some(Readers::new(options.read_only(true))),
             _lock: None,
         })
     }
@@ -113,18 +114,41 @@ impl SqliteDb {
             .idle_timeout(None::<Duration>)
             .max_lifetime(None::<Duration>);
         let only = pool.connect_with(options).await.map_err(failure::of)?;
-        Ok(Self { writer: only.clone(), spare: Spare::never(), readers: only, _lock: None })
+        Ok(Self { writer: only, spare: Spare::never(), readers: None, _lock: None })
     }
 
-    /// Adds rows to a table, as many as one statement takes, without a transaction of several.
-    pub(crate) async fn insert(&self, rows: Rows) -> Result<(), CallError> {
-        let mut connection = self.spare.take(&self.writer).await?;
-        for (sql, values) in rows.statements(Marks::Plain) {
-            let done = bound::<Sqlite>(AssertSqlSafe(sql), values).execute(&mut *connection).await;
-            done.map_err(failure::of)?;
+    /// Writes rows, all or none of them, in one message to SQLite's thread. Says how many were written by each of its
+    /// statements.
+    pub(crate) async fn write(&self, rows: impl IntoIterator<Item = Rows>) -> Result<Vec<u64>, CallError> {
+        let mut statements: Vec<String> = Vec::new();
+        let mut values: Vec<Arg> = Vec::new();
+        for (sql, of_rows) in rows.into_iter().flat_map(|rows| rows.statements(Marks::Plain)) {
+            statements.push(sql);
+            values.extend(of_rows);
         }
-        self.spare.put(connection);
-        Ok(())
+        let (sql, is_one) = match statements.as_slice() {
+            [] => return Ok(Vec::new()),
+            [one] => (one.clone(), true),
+            several => (format!("BEGIN IMMEDIATE; {}; COMMIT", several.join("; ")), false),
+        };
+        let mut connection = self.spare.take(&self.writer).await?;
+        let written = changes(&mut connection, sql, values).await;
+        match written {
+            Ok(changed) if is_one => {
+                self.spare.put(connection);
+                Ok(changed)
+            }
+            // Those between the first and the last.
+            Ok(changed) => {
+                self.spare.put(connection);
+                Ok(changed.into_iter().skip(1).take(statements.len()).collect())
+            }
+            Err(error) => {
+                // Whatever it has begun is taken back as it is closed.
+                drop(connection.detach());
+                Err(failure::of(error))
+            }
+        }
     }
 
     /// Copies the database as it is at this moment into a new file, while others go on writing.
@@ -145,9 +169,33 @@ impl SqliteDb {
             }
             Err(error) => return Err(failed(&NO_BACKUP, error.to_string())),
         }
-        let copied = sqlx::query("VACUUM INTO $1").bind(target.to_owned()).execute(&self.readers).await;
+        let copy = sqlx::query("VACUUM INTO $1").bind(target.to_owned());
+        let copied = match &self.readers {
+            Some(readers) => {
+                let mut reading = readers.take().await.map_err(failure::of_start)?;
+                copy.execute(reading.connection().map_err(failure::of)?).await
+            }
+            None => copy.execute(&self.writer).await,
+        };
         copied.map(drop).map_err(failure::of)
     }
+}
+
+/// How many rows each statement of a script changed.
+async fn changes(
+    connection: &mut SqliteConnection,
+    sql: String,
+    values: Vec<Arg>,
+) -> Result<Vec<u64>, sqlx::Error> {
+    #[expect(deprecated, reason = "the only way to hear of each statement of several")]
+    let mut told = bound::<Sqlite>(AssertSqlSafe(sql), values).fetch_many(connection);
+    let mut changed = Vec::new();
+    while let Some(told) = told.try_next().await? {
+        if let Either::Left(done) = told {
+            changed.push(done.rows_affected());
+        }
+    }
+    Ok(changed)
 }
 
 fn lock(directory: &Path) -> Result<File, CallError> {

@@ -7,7 +7,7 @@ use haft_core::ErrorKind;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{Halt, RunContext};
-use crate::begun::Unwritten;
+use crate::begun::{Unwritten, What};
 use crate::journal::{DoneStep, Journal, Kept, Suspended};
 use crate::program::{GaveUp, Program};
 use crate::run::{Ended, Started, Wait};
@@ -56,41 +56,67 @@ impl RunContext {
         self.unnoted.clear();
     }
 
-    /// Has the run itself kept, where it is not yet. Where that cannot be, there is nothing to hold on to.
+    /// Has it kept that the run is ours, where that is not yet. Where that cannot be, there is nothing to hold on to.
     pub(super) async fn write(&mut self) -> Result<(), Halt> {
         let Some(unwritten) = &mut self.unwritten else { return Ok(()) };
+        if unwritten.letter.is_some() {
+            // Nothing came of it: whoever sent it sends it again.
+            return Err(Halt::Lost);
+        }
         unwritten.is_asked = true;
-        let (new, lease) = (unwritten.new.clone(), unwritten.lease);
-        match self.keep_new(|journal| journal.start(new.clone(), lease)).await? {
-            Started::Held(_) => {}
-            Started::Queued(_) | Started::Before(_) => return Err(Halt::Lost),
+        let lease = unwritten.lease;
+        match unwritten.what.clone() {
+            What::New(new) => match self.keep_new(|journal| journal.start(new.clone(), lease)).await? {
+                Started::Held(_) => {}
+                Started::Queued(_) | Started::Before(_) => return Err(Halt::Lost),
+            },
+            What::Taken { from, by } => {
+                let (space, done) = (self.run.space, self.unnoted());
+                let taken = self
+                    .keep_new(|journal| journal.take(space, from, Some((by, lease)), done.clone()))
+                    .await?;
+                if !taken {
+                    return Err(Halt::Lost);
+                }
+                self.noted();
+            }
         }
         self.failpoints.pass("stored");
         self.tell_kept();
         Ok(())
     }
 
-    /// Tells whoever waits for it that the run is kept.
+    /// Tells whoever waits for that that it is kept.
     pub(crate) fn tell_kept(&mut self) {
         if let Some(unwritten) = self.unwritten.take() {
             unwritten.kept();
         }
     }
 
-    /// The run as it was to be kept, where it is not yet.
+    /// What was to be kept, where it is not yet.
     pub(crate) fn give_back(&mut self) -> Option<Unwritten> {
         self.unwritten.take()
     }
 
     /// Lets go of the run until what it waits for has come.
     pub(crate) async fn suspend(&mut self, waits: Vec<Wait>) -> Result<(), Halt> {
-        let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
-        let is_plain = !waits.is_empty() && waits.iter().all(Wait::is_for_letters);
-        if let Some(unwritten) = self.unwritten.as_ref().filter(|unwritten| is_plain && !unwritten.is_asked) {
-            let new = unwritten.new.clone();
-            return self.keep_new(|journal| journal.start_waiting(new.clone(), done.clone())).await;
+        let is_plain = !waits.is_empty() && self.undone.is_empty() && waits.iter().all(Wait::is_for_letters);
+        let is_one_write =
+            |unwritten: &&Unwritten| is_plain && !unwritten.is_asked && unwritten.letter.is_none();
+        match self.unwritten.as_ref().filter(is_one_write).map(|unwritten| unwritten.what.clone()) {
+            Some(What::New(new)) => {
+                let done = self.unnoted();
+                return self.keep_new(|journal| journal.start_waiting(new.clone(), done.clone())).await;
+            }
+            Some(What::Taken { from, .. }) => {
+                let (space, done) = (self.run.space, self.unnoted());
+                let taken = self.keep_new(|journal| journal.take(space, from, None, done.clone())).await?;
+                return if taken { Ok(()) } else { Err(Halt::Lost) };
+            }
+            None => {}
         }
         self.write().await?;
+        let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
         let undone = std::mem::take(&mut self.undone);
         let suspended = Suspended { done, undone, waits, cancel_heard: self.cancel_heard };
         let lease = self.lease;

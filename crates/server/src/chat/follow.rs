@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use haft_agent::{Chat, ChatEvent, Talk};
 use haft_core::{CallError, RunId, SpaceId};
-use haft_runs::{INBOX, Run, RunStatus};
+use haft_runs::Run;
 use haft_store::RunJournal;
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -144,7 +144,7 @@ impl Follow {
             let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(None) };
             let stands = (run.epoch, run.changed_at);
             let is_known = self.stands.replace(stands) == Some(stands);
-            let is_open = run.status != RunStatus::Waiting || run.waiting_for.as_deref() != Some(INBOX);
+            let is_open = !run.is_at_rest();
             if !is_known || is_open {
                 let told = self.catch_up(&run).await?;
                 if !told.is_empty() {
@@ -162,6 +162,11 @@ impl Follow {
     async fn catch_up(&mut self, run: &Run) -> Result<Vec<Told>, CallError> {
         let transcript = transcript(&self.journal, run).await?;
         let mut told = Vec::new();
+        if self.place.turn > transcript.last && self.place.count.is_some() {
+            // What was heard of it was never kept.
+            let turn = std::mem::replace(&mut self.place, Place::after(transcript.last)).turn;
+            told.push(Told { place: self.place, turn, event: None });
+        }
         let here = self.chat.live().talk(self.id).filter(|talk| !talk.is_over()).map(|talk| talk.turn);
         let known = self.place.turn;
         for turn in transcript.turns.iter().filter(|turn| turn.turn >= known) {
@@ -192,7 +197,7 @@ impl Follow {
     /// Whether something that was said is in a turn that counts, or may still begin one.
     pub(crate) async fn may_know(&self, letter: &str) -> Result<bool, CallError> {
         let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(true) };
-        if run.status != RunStatus::Waiting || run.waiting_for.as_deref() != Some(INBOX) {
+        if !run.is_at_rest() {
             return Ok(true);
         }
         let transcript = transcript(&self.journal, &run).await?;

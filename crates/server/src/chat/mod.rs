@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use haft_agent::{ChatRun, Transcript};
 use haft_core::{CallError, ErrorKind, RunId, SpaceId, UserId};
-use haft_runs::{Run, Step};
+use haft_runs::{Run, Step, WholeRun};
 use haft_store::RunJournal;
 
 /// A conversation of a user that has not ended, with all that was said in it.
@@ -22,18 +22,22 @@ pub(crate) async fn read(
     space: SpaceId,
     user: UserId,
     id: RunId,
-) -> Result<Option<(Run, Transcript)>, CallError> {
-    let Some(run) = journal.conversation(space, user, id).await? else { return Ok(None) };
-    let transcript = transcript(journal, &run).await?;
-    Ok(Some((run, transcript)))
+) -> Result<Option<(WholeRun, Transcript)>, CallError> {
+    let Some(whole) = journal.whole_conversation(space, user, id).await? else { return Ok(None) };
+    let transcript = said_in(&whole.run, &whole.steps)?;
+    Ok(Some((whole, transcript)))
 }
 
-/// What was said in a conversation.
+/// What was said in a conversation, by now.
 pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transcript, CallError> {
+    said_in(run, &journal.steps(run.space, run.id).await?)
+}
+
+/// What was said in a conversation, as it was read.
+pub(crate) fn said_in(run: &Run, steps: &[Step]) -> Result<Transcript, CallError> {
     let chat = ChatRun::of(run).map_err(|_| {
         CallError::text(ErrorKind::Internal, "what is kept of the conversation cannot be read")
     })?;
-    let steps = journal.steps(run.space, run.id).await?;
     let steps: HashMap<&str, &Step> = steps.iter().map(|step| (step.key.as_str(), step)).collect();
     Ok(Transcript::of(&chat, |key| steps.get(key).copied()))
 }

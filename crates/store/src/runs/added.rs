@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
-use haft_core::{CallError, Effect, RunId};
+use haft_core::{CallError, Effect, RunId, SpaceId};
 use haft_runs::{DoneStep, INBOX, NewRun, Wait};
 use jiff::Timestamp;
 
-use super::row::NEVER;
+use super::row::{NEVER, SEVERAL};
 use super::writer::Batch;
 use crate::db::{Arg, args};
 use crate::insert::{Rows, Table};
+use crate::sqlite::SqliteDb;
 
 /// Runs that were carried on before they were kept. What was kept before, although nobody was told so, stays as it is.
 static RUNS: Table = Table {
@@ -32,12 +33,36 @@ static STEPS: Table = Table {
              ended_at = excluded.ended_at WHERE excluded.state <> 'waiting'",
 };
 
+/// Runs that went on and are at rest again, if nobody has taken them since.
+static RESTED: Table = Table {
+    head: "UPDATE runs SET epoch = runs.epoch + 1, worker = NULL, cancel_asked = 0, changed_at = v.column5
+           FROM (VALUES ",
+    constants: "'waiting', 'inbox'",
+    columns: 3,
+    tail: ") AS v WHERE runs.id = v.column3 AND runs.epoch = v.column4 AND runs.status = v.column1
+             AND runs.waiting_for = v.column2",
+};
+
+/// Their steps: of those that were written in the same moment.
+static STEPS_RESTED: Table = Table {
+    head: "INSERT INTO run_steps (expired, run_id, space_id, key, n, effect, state, output, waits_for, shown, until_at,
+            ended_at, created_at) SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7,
+            v.column8, v.column9, v.column10, v.column11, v.column12, v.column13 FROM (VALUES ",
+    constants: "0",
+    columns: 13,
+    tail: ") AS v WHERE EXISTS (SELECT 1 FROM runs r WHERE r.id = v.column2 AND r.epoch = v.column14
+             AND r.changed_at = v.column13)
+           ON CONFLICT (run_id, key) DO NOTHING",
+};
+
 /// Rows that are not written yet.
 pub(super) struct Added {
     /// Of the database's clock.
     now: Timestamp,
     runs: Rows,
     steps: Rows,
+    rested: Rows,
+    steps_rested: Rows,
     /// Whose steps they are.
     of: Vec<RunId>,
     /// So many steps were added.
@@ -46,12 +71,31 @@ pub(super) struct Added {
 
 impl Added {
     pub(super) fn at(now: Timestamp) -> Self {
-        Self { now, runs: Rows::of(&RUNS), steps: Rows::of(&STEPS), of: Vec::new(), count: 0 }
+        let (runs, steps) = (Rows::of(&RUNS), Rows::of(&STEPS));
+        let (rested, steps_rested) = (Rows::of(&RESTED), Rows::of(&STEPS_RESTED));
+        Self { now, runs, steps, rested, steps_rested, of: Vec::new(), count: 0 }
     }
 
-    /// The runs, where nothing else was added.
-    pub(super) fn into_runs(self) -> Rows {
-        self.runs
+    /// Writes all of it in one message to SQLite's thread; false where not all of it could be, and nobody knows which.
+    pub(super) async fn write(self, db: &SqliteDb) -> Result<bool, CallError> {
+        let rested = self.rested.len() as u64;
+        let written = db.write([self.rested, self.steps_rested, self.runs]).await?;
+        Ok(rested == 0 || written.first() == Some(&rested))
+    }
+
+    /// A run that did something and is at rest again.
+    pub(super) fn rested(&mut self, of: (RunId, SpaceId), from: u64, done: &[DoneStep]) {
+        self.rested.push(args![of.0, from, self.now]);
+        let row = self.several(of, from + 1, done);
+        self.steps_rested.push(row.into_iter().chain(args![from + 1]));
+    }
+
+    /// What a run did since it was claimed for so many times, in one row.
+    fn several(&mut self, of: (RunId, SpaceId), epoch: u64, done: &[DoneStep]) -> Vec<Arg> {
+        let (number, now) = (self.number(), self.now);
+        let (key, output) = several(epoch, done);
+        let effect = word(Effect::Read);
+        args![of.0, of.1, key, number, effect, "done", output, NONE, NONE, NO_TIME, now, now]
     }
 
     /// A new run that has done something and waits for what is sent to it.
@@ -85,22 +129,10 @@ impl Added {
     pub(super) fn steps(&mut self, of: (RunId, &str), done: &[DoneStep], waits: &[Wait]) {
         self.of.push(of.0);
         for DoneStep { key, effect, output } in done {
-            let (output, ended) = (output.to_string(), Some(self.now));
-            let number = self.number();
-            self.steps.push(args![
-                of.0,
-                of.1,
-                key,
-                number,
-                word(*effect),
-                "done",
-                output,
-                NONE,
-                NONE,
-                NO_TIME,
-                ended,
-                self.now
-            ]);
+            let (number, now) = (self.number(), self.now);
+            let (effect, output) = (word(*effect), output.to_string());
+            let row = args![of.0, of.1, key, number, effect, "done", output, NONE, NONE, NO_TIME, now, now];
+            self.steps.push(row);
         }
         for Wait { key, for_what, shown, at_most } in waits {
             let (effect, until) = (word(Effect::Read), at_most.map(|_| later(self.now, *at_most)));
@@ -127,6 +159,11 @@ impl Added {
     }
 }
 
+/// The key and the output of a row that holds several steps.
+pub(super) fn several(epoch: u64, done: &[DoneStep]) -> (String, String) {
+    (format!("{SEVERAL}{epoch}"), serde_json::to_string(done).unwrap_or_default())
+}
+
 const NONE: Option<String> = None;
 const NO_TIME: Arg = Arg::Int(None);
 
@@ -144,6 +181,12 @@ impl Batch {
         }
         self.added.steps(of, done, waits);
         Ok(())
+    }
+
+    /// Adds what a run did since it was claimed for so many times.
+    pub(super) fn add_several(&mut self, of: (RunId, SpaceId), epoch: u64, done: &[DoneStep]) {
+        let row = self.added.several(of, epoch, done);
+        self.added.steps.push(row);
     }
 
     /// Writes what was added.

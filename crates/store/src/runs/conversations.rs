@@ -1,9 +1,9 @@
 //! Conversations as their owner finds them: runs of the chat, by the moment in which they last changed.
 //!
-//! What is said in one is its journal; nothing of that is read here.
+//! What is said in one is its journal; what that means is not known here.
 
 use haft_core::{CallError, RunId, SpaceId, UserId};
-use haft_runs::Run;
+use haft_runs::{Run, WholeRun};
 use sqlx::AssertSqlSafe;
 
 use super::RunJournal;
@@ -23,6 +23,10 @@ pub struct ConversationFilter {
 const OWN: &str = " FROM runs WHERE space_id = $1 AND user_id = $2 AND program = 'chat'
      AND conversation_id IS NOT NULL AND ended_at IS NULL";
 
+fn is_of(user: UserId, run: &Run) -> bool {
+    run.program == "chat" && run.user == Some(user) && !run.status.is_final()
+}
+
 impl RunJournal {
     /// The conversation of a user.
     pub async fn conversation(
@@ -31,8 +35,17 @@ impl RunJournal {
         user: UserId,
         id: RunId,
     ) -> Result<Option<Run>, CallError> {
-        let found = self.get(space, id).await?;
-        Ok(found.filter(|run| run.program == "chat" && run.user == Some(user) && !run.status.is_final()))
+        Ok(self.get(space, id).await?.filter(|run| is_of(user, run)))
+    }
+
+    /// The same with all that was said in it.
+    pub async fn whole_conversation(
+        &self,
+        space: SpaceId,
+        user: UserId,
+        id: RunId,
+    ) -> Result<Option<WholeRun>, CallError> {
+        Ok(self.whole(space, id).await?.filter(|whole| is_of(user, &whole.run)))
     }
 
     /// Those of a user, the last changed first.

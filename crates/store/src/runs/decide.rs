@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::hold::{deliver, tell};
-use super::row::{NEVER, run, run_columns};
+use super::row::{NEVER, by_id, run, run_columns};
 use super::writer::CHANNEL;
 use super::{RunJournal, notice};
 use crate::db::{Arg, Tx, args};
@@ -26,12 +26,6 @@ haft_core::templates! {
     DECIDED = "runs.decided",
         "this was decided already, or its time is over",
         "该审批已处理或已过期";
-}
-
-macro_rules! by_id {
-    ($lock:literal) => {
-        concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2", $lock)
-    };
 }
 
 async fn locked(tx: &mut Tx, space: SpaceId, id: RunId) -> Result<Option<Run>, CallError> {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use haft_core::{CallError, RunId, SpaceId};
-use haft_runs::{Run, RunStatus, Step, StepState};
+use haft_runs::{Run, RunStatus, Step, StepState, WholeRun};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 
 use super::RunJournal;
-use super::row::{STEPS, run, run_columns, step, step_columns, steps};
-use crate::db::{Arg, args};
+use super::row::{SQLITE_WHOLE, STEPS, by_id, run, run_columns, step, step_columns, steps, whole};
+use crate::db::{Arg, Db, args};
 use crate::page::Page;
 
 /// Which runs are looked for. What is absent does not matter.
@@ -49,7 +49,7 @@ impl RunCounts {
     }
 }
 
-const BY_ID: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2");
+const BY_ID: &str = by_id!("");
 const LIVE: &str =
     "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE program = 'call' AND ended_at IS NULL
     GROUP BY space_id, lane, status";
@@ -81,12 +81,24 @@ impl RunJournal {
         self.db().row(BY_ID, args![space, id]).await?.map(|row| run(&row)).transpose()
     }
 
+    /// A run of a space with what it did, in the order in which it began it.
+    pub async fn whole(&self, space: SpaceId, id: RunId) -> Result<Option<WholeRun>, CallError> {
+        match self.db() {
+            Db::Sqlite(_) => {
+                self.db().row(SQLITE_WHOLE, args![space, id]).await?.map(|row| whole(&row)).transpose()
+            }
+            Db::Postgres(_) => {
+                let mut reader = self.db().reader().await?;
+                let Some(row) = reader.row(BY_ID, args![space, id]).await? else { return Ok(None) };
+                let steps = steps(&reader.rows(STEPS, args![id]).await?)?;
+                Ok(Some(WholeRun { run: run(&row)?, steps }))
+            }
+        }
+    }
+
     /// What a run did, in the order in which it began it.
     pub async fn steps(&self, space: SpaceId, id: RunId) -> Result<Vec<Step>, CallError> {
-        if self.get(space, id).await?.is_none() {
-            return Ok(Vec::new());
-        }
-        steps(&self.db().rows(STEPS, args![id]).await?)
+        Ok(self.whole(space, id).await?.map(|whole| whole.steps).unwrap_or_default())
     }
 
     /// Calls that are runs, the newest first.

@@ -111,7 +111,7 @@ impl Suspend {
             let Some(space) = self.let_go(batch, false, NEVER).await? else {
                 return was_left(batch, self.lease).await;
             };
-            batch.add_steps((run, &space), done, waits).await?;
+            batch.add_steps((run, &space), done, &[]).await?;
             return Ok(true);
         }
         batch.write_added().await?;
@@ -129,7 +129,8 @@ impl Suspend {
             };
             batch.tx.run(sql, args![run, key]).await?;
         }
-        batch.add_steps((run, &space), done, waits).await?;
+        // One that is at rest has no step for that.
+        batch.add_steps((run, &space), done, if is_plain { &[] } else { waits }).await?;
         batch.write_added().await?;
         // Whoever was waited for may have come before we began to wait.
         let (mut is_over, mut due) = (waits.is_empty(), NEVER);

@@ -1,7 +1,7 @@
 //! Runs as they are kept: the journal of the durable core, on both databases.
 //!
 //! Rows are written by `writer.rs`, many at a time; what is written is beside each verb: `start.rs`, `claim.rs`,
-//! `hold.rs`, `decide.rs`, and in `added.rs` what is only added. What a run means is not known here.
+//! `take.rs`, `hold.rs`, `decide.rs`, and in `added.rs` what is only added. What a run means is not known here.
 
 mod added;
 mod claim;
@@ -15,6 +15,7 @@ mod retention;
 mod row;
 mod start;
 mod start_waiting;
+mod take;
 mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +38,7 @@ use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Res
 pub use self::news::RunNews;
 use self::start::{Rooms, Start};
 use self::start_waiting::StartWaiting;
+use self::take::Take;
 use self::writer::{Clock, Writer};
 use crate::db::Db;
 use crate::{Store, failure};
@@ -127,6 +129,17 @@ impl Journal for RunJournal {
 
     fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>) -> Kept<'_, ()> {
         Box::pin(self.0.writer.keep(StartWaiting { new, done }))
+    }
+
+    fn take(
+        &self,
+        space: SpaceId,
+        from: Lease,
+        by: Option<(WorkerId, Duration)>,
+        done: Arc<[DoneStep]>,
+    ) -> Kept<'_, bool> {
+        let by = by.map(|(worker, lease)| (worker, self.lease(lease)));
+        Box::pin(self.0.writer.keep(Take { space, from, by, done }))
     }
 
     fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed> {

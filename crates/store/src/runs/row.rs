@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use haft_core::{CallError, Effect};
-use haft_runs::{About, DoneStep, Run, Step};
+use haft_runs::{About, DoneStep, Run, Step, StepState, WholeRun};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -20,6 +21,9 @@ macro_rules! run_columns {
     };
 }
 pub(super) use run_columns;
+
+/// So many are these.
+const RUN_COLUMNS: usize = 27;
 
 /// Far enough in the future never to come.
 pub(super) const NEVER: i64 = 253_000_000_000_000_000;
@@ -81,24 +85,72 @@ pub(super) fn step(row: &Row) -> Result<Step, CallError> {
     })
 }
 
-/// All steps of a run in their order. Those that it had done when it was first kept are a row of their own.
+/// What the key of a row begins with that holds several steps; no program's does.
+pub(super) const SEVERAL: &str = "+";
+
+/// All steps of a run in their order, and before them those that it had done when it was first kept.
 pub(super) const STEPS: &str = concat!(
     "SELECT ",
     step_columns!(),
     ", n FROM run_steps WHERE run_id = $1
-     UNION ALL SELECT id, '', 'read', 'begun', NULL, NULL, begun, CAST(NULL AS BIGINT), 0, 0
+     UNION ALL SELECT id, '+', 'read', 'done', NULL, NULL, begun, CAST(NULL AS BIGINT), 0, 0
      FROM runs WHERE id = $1 AND begun IS NOT NULL ORDER BY n"
+);
+
+/// A run of a space.
+macro_rules! by_id {
+    ($lock:literal) => {
+        concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND id = $2", $lock)
+    };
+}
+pub(super) use by_id;
+
+/// That and all its steps in one row: SQLite's thread wakes whoever reads for each.
+pub(super) const SQLITE_WHOLE: &str = concat!(
+    "SELECT ",
+    run_columns!(),
+    ", begun, (SELECT json_group_array(json_array(key, effect, state, waits_for, shown, output, until_at, expired)
+                                       ORDER BY n)
+               FROM run_steps WHERE run_id = $2)
+     FROM runs WHERE space_id = $1 AND id = $2"
+);
+
+pub(super) fn whole(row: &Row) -> Result<WholeRun, CallError> {
+    let mut steps = match row.maybe_text(RUN_COLUMNS)? {
+        Some(begun) => several(&begun)?,
+        None => Vec::new(),
+    };
+    for StepOfWhole(key, effect, state, waits_for, shown, output, until, expired) in
+        row.json::<Vec<StepOfWhole>>(RUN_COLUMNS + 1)?
+    {
+        if key.starts_with(SEVERAL) {
+            steps.extend(several(output.as_deref().unwrap_or_default())?);
+            continue;
+        }
+        let until = until.map(Timestamp::from_microsecond).transpose().map_err(failure::unreadable)?;
+        let (shown, output) = (read(shown)?, read(output)?.map(Arc::new));
+        steps.push(Step { key, effect, state, waits_for, shown, output, until, is_expired: expired != 0 });
+    }
+    Ok(WholeRun { run: run(row)?, steps })
+}
+
+#[derive(Deserialize)]
+struct StepOfWhole(
+    String,
+    Effect,
+    StepState,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    i64,
 );
 
 pub(super) fn steps(rows: &[Row]) -> Result<Vec<Step>, CallError> {
     let mut steps = Vec::with_capacity(rows.len());
     for row in rows {
-        if row.text(3)? == BEGUN {
-            for Begun { key, effect, output } in row.json::<Vec<Begun>>(6)? {
-                // By itself, so that it may be as deep as it could in a row of its own.
-                let output = serde_json::from_str(output.get()).map_err(failure::unreadable)?;
-                steps.push(Step::done(DoneStep { key, effect, output: Arc::new(output) }));
-            }
+        if row.text(1)?.starts_with(SEVERAL) {
+            steps.extend(several(&row.text(6)?)?);
         } else {
             steps.push(step(row)?);
         }
@@ -106,18 +158,29 @@ pub(super) fn steps(rows: &[Row]) -> Result<Vec<Step>, CallError> {
     Ok(steps)
 }
 
-/// How the row stands that holds them.
-const BEGUN: &str = "begun";
+/// Those in a row that holds several.
+fn several(text: &str) -> Result<Vec<Step>, CallError> {
+    let several: Vec<OneOfSeveral<'_>> = serde_json::from_str(text).map_err(failure::unreadable)?;
+    let read = |OneOfSeveral { key, effect, output }: OneOfSeveral<'_>| {
+        // By itself, so that it may be as deep as it could in a row of its own.
+        let output = serde_json::from_str(output.get()).map_err(failure::unreadable)?;
+        Ok(Step::done(DoneStep { key, effect, output: Arc::new(output) }))
+    };
+    several.into_iter().map(read).collect()
+}
 
-/// One of them.
 #[derive(Deserialize)]
-struct Begun {
+struct OneOfSeveral<'a> {
     key: String,
     effect: Effect,
-    output: Box<RawValue>,
+    #[serde(borrow)]
+    output: &'a RawValue,
 }
 
 fn maybe_json(row: &Row, column: usize) -> Result<Option<Value>, CallError> {
-    let text = row.maybe_text(column)?;
+    read(row.maybe_text(column)?)
+}
+
+fn read(text: Option<String>) -> Result<Option<Value>, CallError> {
     text.map(|text| serde_json::from_str(&text).map_err(failure::unreadable)).transpose()
 }

@@ -16,7 +16,10 @@ pub(super) struct StartWaiting {
 impl Write for StartWaiting {
     type Answer = ();
     const READS_STEPS: bool = false;
-    const ADDS_RUN: bool = true;
+
+    fn is_plain(&self) -> bool {
+        true
+    }
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>> {
         Box::pin(async move {

@@ -30,13 +30,15 @@ pub(super) trait Write: Send + Sync + 'static {
     /// Whether it needs the steps that were added before it, or changes such.
     const READS_STEPS: bool = true;
 
-    /// Whether it adds a run and does nothing else: that is one row, which needs no transaction, and wakes nobody.
-    const ADDS_RUN: bool = false;
-
     /// Writes it. It may be asked more than once, and then writes the same.
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>>;
 
-    /// The same for one that adds a run.
+    /// Whether it can be written without anything being looked up, and wakes nobody.
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    /// Adds such a one to what is written together; what it answers if all of that is.
     fn add(&self, _added: &mut Added) -> Option<Self::Answer> {
         None
     }
@@ -121,12 +123,14 @@ async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mp
 
 async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<bool, CallError> {
     if let Db::Sqlite(db) = store.db()
-        && jobs.iter().all(|job| job.adds_run())
+        && jobs.iter().all(|job| job.is_plain())
     {
         let mut added = Added::at(clock.here()?);
         jobs.iter_mut().for_each(|job| job.add(&mut added));
-        db.insert(added.into_runs()).await?;
-        return Ok(false);
+        if added.write(db).await? {
+            return Ok(false);
+        }
+        // Each may be written once more, and then finds out for itself.
     }
     let mut tx = store.db().begin().await?;
     let now = clock.now(&mut tx).await?;
@@ -145,7 +149,7 @@ async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result
 
 /// A write with whoever waits for it, whatever it answers.
 trait Job: Send {
-    fn adds_run(&self) -> bool;
+    fn is_plain(&self) -> bool;
     fn add(&mut self, added: &mut Added);
     fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>>;
     fn fail(&mut self, error: &CallError);
@@ -159,8 +163,8 @@ struct Asked<W: Write> {
 }
 
 impl<W: Write> Job for Asked<W> {
-    fn adds_run(&self) -> bool {
-        W::ADDS_RUN
+    fn is_plain(&self) -> bool {
+        self.write.is_plain()
     }
 
     fn add(&mut self, added: &mut Added) {

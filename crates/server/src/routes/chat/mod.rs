@@ -11,13 +11,15 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_agent::{Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Models as _, Said, Wanted};
+use haft_agent::{
+    Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Models as _, Said, Transcript, Wanted,
+};
 use haft_core::agent::Agent;
 use haft_core::error::ROOT;
 use haft_core::tool::input::camel_keys;
 use haft_core::{CallError, Caller, ErrorKind, Message, RunId, Violation};
 use haft_engine::now;
-use haft_runs::RunKey;
+use haft_runs::{RunKey, WholeRun};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -29,7 +31,7 @@ use crate::app::AppState;
 use crate::auth::Known;
 use crate::body::JsonBody;
 use crate::chat::follow::Place;
-use crate::chat::messages;
+use crate::chat::{messages, said_in};
 use crate::envelope;
 use crate::error::Failure;
 use crate::request::{Asked, Keyed};
@@ -146,28 +148,29 @@ async fn answer(
         tools: wish.tools.clone(),
         asked: asked_at(asked),
     };
-    let (id, said) = match wish.conversation_id {
+    let (conversation, said) = match wish.conversation_id {
         Some(id) => {
             let messages = messages::read(&wish.messages, false).map_err(CallError::invalid)?;
-            let run = super::conversations::find(state, &caller, &id.to_string()).await?;
+            let whole = super::conversations::find_whole(state, &caller, &id.to_string()).await?;
             check_new(&wish)?;
-            check_agent(state, &caller, &wish, run.about.agent.as_deref()).await?;
+            check_agent(state, &caller, &wish, whole.run.about.agent.as_deref()).await?;
             if let Some(turn) = wish.replaces {
-                check_turn(tasks, &run, turn).await?;
+                check_turn(&whole, turn)?;
                 // Nobody wants what is replaced, whatever it waits for.
                 tasks.chat.stop_here(id);
                 tasks.journal.stop(caller.space, id).await?;
             }
-            (Some(id), said(messages))
+            (Some(whole), said(messages))
         }
         None => (None, said(messages::read(&wish.messages, true).map_err(CallError::invalid)?)),
     };
     let letter = said.id.clone();
     let is_keyed = key.is_some();
-    let (id, place) = match id {
-        Some(id) => {
-            let place = if is_keyed { Place::default() } else { last_place(tasks, &caller, id).await? };
-            if !tasks.chat.say(&caller, id, &Letter::Said(said), key).await? {
+    let (id, place) = match conversation {
+        Some(whole) => {
+            let id = whole.run.id;
+            let place = if is_keyed { Place::default() } else { last_place(tasks, &whole)? };
+            if !tasks.chat.say(&caller, whole, &Letter::Said(said), key).await? {
                 return Err(super::conversations::missing(&id.to_string()).into());
             }
             (id, place)
@@ -287,8 +290,8 @@ async fn check_tools(state: &AppState, caller: &Caller, names: &[String]) -> Res
     if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
 }
 
-async fn check_turn(tasks: &Tasks, run: &haft_runs::Run, turn: u32) -> Result<(), CallError> {
-    let transcript = crate::chat::transcript(&tasks.journal, run).await?;
+fn check_turn(whole: &WholeRun, turn: u32) -> Result<(), CallError> {
+    let transcript = said_in(&whole.run, &whole.steps)?;
     if transcript.turns.iter().any(|known| known.turn == turn) {
         return Ok(());
     }
@@ -297,13 +300,16 @@ async fn check_turn(tasks: &Tasks, run: &haft_runs::Run, turn: u32) -> Result<()
 }
 
 /// After what was said before.
-pub(crate) async fn last_place(tasks: &Tasks, caller: &Caller, id: RunId) -> Result<Place, CallError> {
-    // What is under way here is known without asking.
-    if let Some(talk) = tasks.chat.live().talk(id) {
+pub(crate) fn last_place(tasks: &Tasks, whole: &WholeRun) -> Result<Place, CallError> {
+    let WholeRun { run, steps } = whole;
+    // What is under way here is known without looking.
+    if let Some(talk) = tasks.chat.live().talk(run.id) {
         return Ok(Place::after(if talk.is_over() { talk.turn } else { talk.turn.saturating_sub(1) }));
     }
-    let Some(run) = tasks.journal.get(caller.space, id).await? else { return Ok(Place::default()) };
-    let transcript = crate::chat::transcript(&tasks.journal, &run).await?;
+    if run.is_at_rest() {
+        return Ok(Place::after(Transcript::last_of(steps)));
+    }
+    let transcript = said_in(run, steps)?;
     Ok(match transcript.open() {
         Some(open) => Place::after(open.turn.saturating_sub(1)),
         None => Place::after(transcript.last),

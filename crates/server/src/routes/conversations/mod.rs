@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_agent::{Finish, GoOn, Letter, Said, Transcript};
 use haft_core::{AgentId, CallError, Caller, ErrorKind, Message, RunId, Template, Violation};
-use haft_runs::Run;
+use haft_runs::{Run, WholeRun};
 use haft_store::ConversationFilter;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use crate::app::AppState;
 use crate::auth::{Known, Who};
 use crate::body::{JsonBody, MaybeJsonBody, read as body_of};
 use crate::chat::follow::{Follow, Place};
-use crate::chat::{messages, shown, transcript};
+use crate::chat::{messages, said_in, shown, transcript};
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters};
@@ -113,6 +113,13 @@ pub(crate) async fn find(state: &AppState, caller: &Caller, name: &str) -> Resul
     let (Ok(id), Some(user)) = (name.parse::<RunId>(), caller.user) else { return Err(missing(name)) };
     let found = tasks(state)?.journal.conversation(caller.space, user, id).await?;
     found.filter(|run| run.about.conversation.is_some()).ok_or_else(|| missing(name))
+}
+
+/// The same with all that was said in it.
+pub(crate) async fn find_whole(state: &AppState, caller: &Caller, name: &str) -> Result<WholeRun, CallError> {
+    let (Ok(id), Some(user)) = (name.parse::<RunId>(), caller.user) else { return Err(missing(name)) };
+    let found = tasks(state)?.journal.whole_conversation(caller.space, user, id).await?;
+    found.filter(|whole| whole.run.about.conversation.is_some()).ok_or_else(|| missing(name))
 }
 
 #[derive(Deserialize)]
@@ -269,7 +276,7 @@ async fn go_on(
     Named(name): Named,
     MaybeJsonBody(body): MaybeJsonBody,
 ) -> Result<Response, Failure> {
-    let run = find(&state, &caller, &name).await?;
+    let whole = find_whole(&state, &caller, &name).await?;
     let key = key.map(|key| key_of(&key, &name, &body)).transpose()?;
     let Continue { messages, stream, detach } = body_of(body)?;
     let tasks = tasks(&state)?;
@@ -286,13 +293,13 @@ async fn go_on(
             })
         }
         None => {
-            check_unfinished(&transcript(&tasks.journal, &run).await?)?;
+            check_unfinished(&said_in(&whole.run, &whole.steps)?)?;
             Letter::GoOn(GoOn { id: id.clone(), asked: asked_at(&asked) })
         }
     };
     let is_keyed = key.is_some();
-    let place = if is_keyed { Place::default() } else { last_place(tasks, &caller, run.id).await? };
-    if !tasks.chat.say(&caller, run.id, &letter, key).await? {
+    let (run, place) = (whole.run.id, if is_keyed { Place::default() } else { last_place(tasks, &whole)? });
+    if !tasks.chat.say(&caller, whole, &letter, key).await? {
         return Err(missing(&name).into());
     }
     let way = match (stream, detach) {
@@ -300,7 +307,7 @@ async fn go_on(
         (true, false) => Way::Streamed,
         (false, false) => Way::Whole,
     };
-    Answering { id: run.id, letter: id, place, way, is_keyed }.respond(&state, tasks, &caller, &asked).await
+    Answering { id: run, letter: id, place, way, is_keyed }.respond(&state, tasks, &caller, &asked).await
 }
 
 /// There is something to go on with where a turn ended without its answer.

@@ -2,7 +2,7 @@
 
 use haft_agent::{CallState, Finish, GoOn, Letter, Message, Returned, Transcript, Turn};
 use haft_core::{CallError, CallId, Caller, RunId};
-use haft_runs::RunKey;
+use haft_runs::{RunKey, WholeRun};
 use sha2::{Digest, Sha256};
 
 use super::course::Course;
@@ -35,19 +35,19 @@ pub(super) async fn go_on(
         return Ok(None);
     }
     let tasks = tasks(state)?;
-    let Some((run, transcript)) = read(&tasks.journal, caller.space, user, id).await? else {
+    let Some((whole, transcript)) = read(&tasks.journal, caller.space, user, id).await? else {
         return Ok(None);
     };
-    if !question.is_with(&run) {
+    if !question.is_with(&whole.run) {
         return Ok(None);
     }
-    let kept = run.about.conversation.is_some().then_some(id);
+    let kept = whole.run.about.conversation.is_some().then_some(id);
     let Some(last) = transcript.turns.last() else { return Ok(None) };
     let messages = question.said_now();
     let letter = letter_of(id, turn, &places, &messages);
     if let Some(begun) = transcript.turn_of(&letter) {
         // The same once more: its client was cut off, or tries again.
-        return again(begun, last, &letter, question, state, caller, asked)
+        return again((begun, last), whole, &letter, question, state, caller, asked)
             .await
             .map(|course| course.map(|course| course.kept_as(kept)));
     }
@@ -59,7 +59,7 @@ pub(super) async fn go_on(
     let returned = Returned { id: letter.clone(), results, messages, asked: question.asked(asked) };
     let key = RunKey { key: letter.clone(), digest: letter.clone() };
     let place = Place::after(last.turn);
-    if !tasks.chat.say(caller, id, &Letter::Returned(returned), Some(key)).await? {
+    if !tasks.chat.say(caller, whole, &Letter::Returned(returned), Some(key)).await? {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, letter, place).kept_as(kept)))
@@ -67,8 +67,8 @@ pub(super) async fn go_on(
 
 /// What was sent before: it is heard once more, and gone on with where it failed.
 async fn again(
-    begun: &Turn,
-    last: &Turn,
+    (begun, last): (&Turn, &Turn),
+    whole: WholeRun,
     letter: &str,
     question: &Question,
     state: &AppState,
@@ -76,10 +76,7 @@ async fn again(
     asked: &Asked,
 ) -> Result<Option<Course>, CallError> {
     let tasks = tasks(state)?;
-    let Some(first) = question.results().first().and_then(|(id, _)| CallPlace::read(id)) else {
-        return Ok(None);
-    };
-    let id = first.run;
+    let id = whole.run.id;
     let failed =
         begun.end.as_ref().is_some_and(|end| matches!(end.finish, Finish::Error | Finish::Cancelled));
     if !failed || begun.turn != last.turn {
@@ -87,9 +84,9 @@ async fn again(
         return Ok(Some(Course::of_run(tasks, caller, id, letter.to_owned(), place)));
     }
     let anew = letter_id(None);
-    let place = last_place(tasks, caller, id).await?;
+    let place = last_place(tasks, &whole)?;
     let go_on = Letter::GoOn(GoOn { id: anew.clone(), asked: question.asked(asked) });
-    if !tasks.chat.say(caller, id, &go_on, None).await? {
+    if !tasks.chat.say(caller, whole, &go_on, None).await? {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, anew, place)))

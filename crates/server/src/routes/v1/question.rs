@@ -9,7 +9,7 @@ use haft_agent::{
 };
 use haft_core::{CallError, Caller, Message as Words, RunId};
 use haft_llm::ToolDefinition;
-use haft_runs::{Run, RunKey};
+use haft_runs::{Run, RunKey, WholeRun};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -176,8 +176,8 @@ impl Question {
         replaces: Option<u32>,
     ) -> Result<Course, CallError> {
         let tasks = tasks(state)?;
-        let run = conversation(state, caller, id).await?;
-        if !self.is_with(&run) {
+        let whole = conversation(state, caller, id).await?;
+        if !self.is_with(&whole.run) {
             return Err(wrong("model", Words::new(&OTHER_MODEL)));
         }
         let messages = self.said_now();
@@ -187,8 +187,8 @@ impl Question {
         self.check_model(state, caller).await?;
         let (letter, asked) = (letter_id(None), self.asked(asked));
         let said = Said { id: letter.clone(), messages, replaces, tools: Vec::new(), asked };
-        let place = last_place(tasks, caller, id).await?;
-        if !tasks.chat.say(caller, id, &Letter::Said(said), None).await? {
+        let place = last_place(tasks, &whole)?;
+        if !tasks.chat.say(caller, whole, &Letter::Said(said), None).await? {
             return Err(no_conversation(&id.to_string()));
         }
         Ok(Course::of_run(tasks, caller, id, letter, place).kept_as(Some(id)))
@@ -236,11 +236,15 @@ fn key_of(name: RunId) -> String {
 }
 
 /// A conversation of who asks.
-pub(super) async fn conversation(state: &AppState, caller: &Caller, id: RunId) -> Result<Run, CallError> {
+pub(super) async fn conversation(
+    state: &AppState,
+    caller: &Caller,
+    id: RunId,
+) -> Result<WholeRun, CallError> {
     let name = id.to_string();
     let Some(user) = caller.user else { return Err(no_conversation(&name)) };
-    let found = tasks(state)?.journal.conversation(caller.space, user, id).await?;
-    found.filter(|run| run.about.conversation.is_some()).ok_or_else(|| no_conversation(&name))
+    let found = tasks(state)?.journal.whole_conversation(caller.space, user, id).await?;
+    found.filter(|whole| whole.run.about.conversation.is_some()).ok_or_else(|| no_conversation(&name))
 }
 
 fn no_conversation(name: &str) -> CallError {

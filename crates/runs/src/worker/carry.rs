@@ -1,0 +1,213 @@
+//! Carrying one run on: from the moment in which it is in hand until it is let go of, ended, waiting or given back.
+
+use std::collections::hash_map::Entry;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use haft_core::{CallError, ErrorKind, RunId};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{Inner, PATIENCE};
+use crate::begun::{Begun, Unwritten, away};
+use crate::context::{Halt, RunContext};
+use crate::program::{GaveUp, Program};
+use crate::run::{Ended, Held, Lease};
+
+/// A run that cannot be carried on right now is given back after so long.
+const AWAY: Duration = Duration::from_millis(500);
+
+/// A run that this process carries on.
+#[derive(Clone)]
+pub(super) struct InHand {
+    /// Tells it from all others, also from one under the same lease that was not kept in time.
+    number: u64,
+    pub(super) lease: Lease,
+    pub(super) cancel: CancellationToken,
+    pub(super) lost: CancellationToken,
+    /// Cancelled when it is in hand no more.
+    pub(super) over: CancellationToken,
+    /// Where it is carried on before it is kept.
+    pub(super) begun: Option<Begun>,
+}
+
+impl InHand {
+    pub(super) fn is_kept(&self) -> bool {
+        self.begun.as_ref().is_none_or(Begun::is_kept)
+    }
+}
+
+impl Inner {
+    /// Carries a run on, beside whatever else this process does.
+    pub(super) fn take(self: &Arc<Self>, held: Held, permit: Option<OwnedSemaphorePermit>) {
+        Self::take_on(self, held, permit, None);
+    }
+
+    /// The same for one that may not be kept yet; gives what tells it to end. Nothing where that one is in hand already.
+    pub(super) fn take_on(
+        self: &Arc<Self>,
+        held: Held,
+        permit: Option<OwnedSemaphorePermit>,
+        unwritten: Option<(Unwritten, Begun)>,
+    ) -> Option<CancellationToken> {
+        let (id, lease) = (held.run.id, held.lease);
+        let token = CancellationToken::new;
+        let (unwritten, begun) = unwritten.unzip();
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let in_hand = InHand { number, lease, cancel: token(), lost: token(), over: token(), begun };
+        if held.run.is_cancel_asked {
+            in_hand.cancel.cancel();
+        }
+        match self.held().entry(id) {
+            Entry::Vacant(vacant) => drop(vacant.insert(in_hand.clone())),
+            Entry::Occupied(_) if unwritten.is_some() => return None,
+            Entry::Occupied(mut occupied) => {
+                // What was not kept in time counts no more.
+                let before = occupied.insert(in_hand.clone());
+                if !before.is_kept() {
+                    before.lost.cancel();
+                }
+            }
+        }
+        let (inner, over, cancel) = (self.clone(), in_hand.over.clone(), in_hand.cancel.clone());
+        self.under_way.spawn(async move {
+            let ended = inner.carry(held, in_hand, unwritten).await;
+            inner.let_go(id, number);
+            over.cancel();
+            match ended {
+                Ok(()) => {}
+                Err(Halt::Lost) => tracing::info!(run.id = %id, "Another worker carries the run on"),
+                Err(halt) => tracing::error!(run.id = %id, ?halt, "A run could not be carried on"),
+            }
+            let _ = inner.ended.send(id);
+            drop(permit);
+            inner.freed.notify_one();
+        });
+        Some(cancel)
+    }
+
+    fn let_go(&self, id: RunId, number: u64) {
+        let mut held = self.held();
+        // It may be in hand again already.
+        if held.get(&id).is_some_and(|in_hand| in_hand.number == number) {
+            held.remove(&id);
+        }
+    }
+
+    async fn carry(&self, held: Held, in_hand: InHand, unwritten: Option<Unwritten>) -> Result<(), Halt> {
+        self.failpoints.pass("claimed");
+        let InHand { cancel, lost, .. } = in_hand;
+        let mut context = RunContext::new(self.journal.clone(), held, cancel, self.failpoints.clone());
+        context = context.unwritten(unwritten);
+        let Some(program) = self.programs.get(&context.run().program).cloned() else {
+            // A newer process may know it.
+            let run = context.run();
+            tracing::warn!(run.id = %run.id, program = run.program, "No such program is known here");
+            sleep(PATIENCE).await;
+            return context.release().await;
+        };
+        let carried = self.carry_on(&mut context, &*program, &lost).await;
+        if carried.is_err()
+            && let Some(mut unwritten) = context.give_back()
+        {
+            let refused = unwritten.refused.take();
+            if unwritten.is_new() {
+                let error = refused.unwrap_or_else(away);
+                tracing::warn!(run.id = %context.run().id, %error, "A run that could not be kept is given up");
+                // It is nowhere, and whoever follows it learns that it is over.
+                program.gave_up(&context, GaveUp::Failed(error.clone())).await;
+                program.let_go(context.run().id);
+                unwritten.never(error);
+                return Ok(());
+            }
+            program.forgo(context.run());
+            match refused {
+                Some(error) => unwritten.never(error),
+                None => unwritten.lost(),
+            }
+            return Ok(());
+        }
+        context.tell_kept();
+        carried
+    }
+
+    async fn carry_on(
+        &self,
+        context: &mut RunContext,
+        program: &dyn Program,
+        lost: &CancellationToken,
+    ) -> Result<(), Halt> {
+        let (id, cancel) = (context.run().id, context.cancellation().clone());
+        let is_lasting = program.is_lasting();
+        let is_dead = context.run().deaths >= context.run().most_deaths && !is_lasting;
+        let is_lost = context.lost_step().is_some() && !is_lasting;
+        if is_lost && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
+            return give_up(context, program, GaveUp::Unknown).await;
+        }
+        if is_dead {
+            return give_up(context, program, GaveUp::Deaths).await;
+        }
+        let given_up = async {
+            cancel.cancelled().await;
+            match is_lasting {
+                true => std::future::pending().await,
+                false => sleep(PATIENCE).await,
+            }
+        };
+        let outcome = tokio::select! {
+            outcome = run_program(program, context) => outcome,
+            () = lost.cancelled() => return context.release().await,
+            () = given_up => Err(Halt::Failed(CallError::text(ErrorKind::Cancelled, "it did not stop when told to"))),
+        };
+        match outcome {
+            Ok(ended) => {
+                context.finish(ended).await?;
+                program.let_go(id);
+                Ok(())
+            }
+            Err(Halt::Lost) => Err(Halt::Lost),
+            Err(Halt::Unknown { .. }) => give_up(context, program, GaveUp::Unknown).await,
+            Err(Halt::Waiting(_) | Halt::Failed(_) | Halt::GivenBack)
+                if cancel.is_cancelled() && !is_lasting =>
+            {
+                let why = if context.lost_step().is_some() { GaveUp::Unknown } else { GaveUp::Cancelled };
+                give_up(context, program, why).await
+            }
+            Err(Halt::Waiting(waits)) => {
+                context.suspend(waits).await?;
+                self.failpoints.pass("suspended");
+                program.let_go(id);
+                Ok(())
+            }
+            Err(Halt::GivenBack) => {
+                // Whoever takes it next finds what was away just now.
+                sleep(AWAY).await;
+                context.release().await
+            }
+            Err(Halt::Undone) => {
+                let message = "a step gave nothing, and the program did not say why";
+                let error = CallError::text(ErrorKind::Internal, message);
+                give_up(context, program, GaveUp::Failed(error)).await
+            }
+            Err(Halt::Failed(error)) => give_up(context, program, GaveUp::Failed(error)).await,
+        }
+    }
+}
+
+async fn give_up(context: &mut RunContext, program: &dyn Program, why: GaveUp) -> Result<(), Halt> {
+    context.give_up(program, why).await?;
+    program.let_go(context.run().id);
+    Ok(())
+}
+
+/// A program that panics has failed like any other.
+async fn run_program(program: &dyn Program, context: &mut RunContext) -> Result<Ended, Halt> {
+    let work = AssertUnwindSafe(async { program.run(context).await });
+    work.catch_unwind().await.unwrap_or_else(|_| {
+        Err(Halt::Failed(CallError::text(ErrorKind::Internal, "the program stopped unexpectedly")))
+    })
+}
