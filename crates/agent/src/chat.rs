@@ -6,7 +6,7 @@ use std::time::Duration;
 use haft_core::{CallError, Caller, ErrorKind, Message, RunId, SpaceId, UserId};
 use haft_engine::ToolService;
 use haft_engine::context::{Listeners, ToolCallListener};
-use haft_runs::{About, NewRun, Place, RunKey, Runs, WholeRun};
+use haft_runs::{About, NewRun, Place, Run, RunKey, Runs, WholeRun};
 use serde_json::Value;
 
 use crate::chat_run::ChatRun;
@@ -132,6 +132,18 @@ impl Chat {
         }
         let message = Message::new(&TOO_MANY_TURNS).with("most", MOST_TURNS);
         Err(CallError::new(ErrorKind::RateLimit, message).retry_after(PAUSE))
+    }
+
+    /// A conversation that this process left a moment ago, if it is what is wanted; whoever asks says something in it.
+    pub fn at_rest(&self, id: RunId, is_wanted: impl FnOnce(&Run) -> bool) -> Option<WholeRun> {
+        self.0.runs.get()?.at_rest(id, is_wanted)
+    }
+
+    /// Forgets a conversation that was deleted.
+    pub fn forget(&self, id: RunId) {
+        if let Some(runs) = self.0.runs.get() {
+            runs.forget(id);
+        }
     }
 
     /// Says something in a conversation, as it was read just now; false when it has ended. It is kept when this answers.

@@ -21,7 +21,7 @@ use crate::begun::Unwritten;
 use crate::call::CALLBACK;
 use crate::failpoint::Failpoints;
 use crate::journal::{DoneStep, Journal};
-use crate::run::{Held, Lease, Run, Step, StepState, Wait};
+use crate::run::{Held, Lease, Run, RunStatus, Step, StepState, Wait, WholeRun};
 use crate::unkept::Unkept;
 
 /// What may be done again waits so long to be noted together with what follows it: a run whose steps take less is
@@ -92,6 +92,8 @@ pub struct RunContext {
     cancel_heard: bool,
     /// Whether anybody keeps what it does.
     is_kept: bool,
+    /// It was let go of until something is sent to it.
+    is_at_rest: bool,
     pub(crate) failpoints: Arc<Failpoints>,
 }
 
@@ -116,6 +118,7 @@ impl RunContext {
             cancel,
             cancel_heard: false,
             is_kept: true,
+            is_at_rest: false,
             failpoints,
         }
     }
@@ -131,6 +134,14 @@ impl RunContext {
         let lease = Lease { run: run.id, epoch: run.epoch };
         let held = Held { run, lease, steps: Vec::new() };
         Self { is_kept: false, ..Self::new(Arc::new(Unkept), held, cancel, Arc::default()) }
+    }
+
+    /// The run as it was left, where it is at rest.
+    pub(crate) fn left(self) -> Option<WholeRun> {
+        let Self { run, lease, steps, .. } = self;
+        let (status, waiting_for) = (RunStatus::Waiting, Some(INBOX.to_owned()));
+        let run = Run { status, waiting_for, epoch: lease.epoch, deaths: 0, is_cancel_asked: false, ..run };
+        self.is_at_rest.then(|| WholeRun { run, steps: steps.into_values().collect() })
     }
 
     pub fn run(&self) -> &Run {

@@ -132,6 +132,9 @@ pub trait Journal: Send + Sync {
     /// A run of a space, as it stands.
     fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>>;
 
+    /// Whether no other process writes it.
+    fn is_alone(&self) -> bool;
+
     /// Waits until there may be something to claim: told by this process or by another.
     fn woken(&self) -> BoxFuture<'_, ()>;
 

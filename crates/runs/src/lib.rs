@@ -9,6 +9,7 @@ mod context;
 mod failpoint;
 mod journal;
 mod program;
+mod rested;
 mod run;
 mod unkept;
 mod worker;

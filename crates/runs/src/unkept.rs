@@ -87,6 +87,10 @@ impl Journal for Unkept {
         Box::pin(ready(Ok(None)))
     }
 
+    fn is_alone(&self) -> bool {
+        true
+    }
+
     fn woken(&self) -> BoxFuture<'_, ()> {
         Box::pin(pending())
     }

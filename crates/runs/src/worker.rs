@@ -24,6 +24,7 @@ use crate::begun::{Begun, Unwritten, What, away};
 use crate::failpoint::Failpoints;
 use crate::journal::{Journal, Letter, Sent};
 use crate::program::Programs;
+use crate::rested::Rested;
 use crate::run::{Held, Lease, NewRun, Place, Run, RunKey, RunStatus, Started, WholeRun, WorkerId};
 
 /// So many ends of runs may be told before those who wait for one look for themselves.
@@ -63,6 +64,8 @@ struct Inner {
     id: WorkerId,
     places: Arc<Semaphore>,
     held: Mutex<HashMap<RunId, InHand>>,
+    /// What was in hand a moment ago.
+    rested: Rested,
     /// So many were ever in hand.
     count: AtomicU64,
     under_way: TaskTracker,
@@ -85,6 +88,7 @@ impl Runs {
             id: WorkerId(Uuid::now_v7()),
             places: Arc::new(Semaphore::new(settings.places)),
             held: Mutex::default(),
+            rested: Rested::default(),
             count: AtomicU64::new(0),
             under_way: TaskTracker::new(),
             ended: broadcast::Sender::new(ENDS),
@@ -203,6 +207,16 @@ impl Runs {
                 true
             }
         })
+    }
+
+    /// A run that this process left at rest, if it is what is wanted. It is taken from here: whoever asks goes on with it.
+    pub fn at_rest(&self, id: RunId, is_wanted: impl FnOnce(&Run) -> bool) -> Option<WholeRun> {
+        self.0.rested.take(id, is_wanted)
+    }
+
+    /// Forgets how it left a run, which somebody has changed.
+    pub fn forget(&self, id: RunId) {
+        self.0.rested.forget(id);
     }
 
     /// Whether this process carries a run on right now.

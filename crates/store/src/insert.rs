@@ -1,4 +1,4 @@
-//! Many rows in one statement that adds them to a table, or changes a table by them. What is in them lives beside each noun.
+//! Many rows for a table in one statement. What is in them lives beside each noun.
 
 use std::fmt::Write as _;
 
@@ -43,11 +43,6 @@ impl Rows {
     pub(crate) fn push(&mut self, row: impl IntoIterator<Item = Arg>) {
         self.values.extend(row);
         debug_assert!(self.values.len().is_multiple_of(self.table.columns), "all columns of each row");
-    }
-
-    /// How many rows there are.
-    pub(crate) fn len(&self) -> usize {
-        self.values.len() / self.table.columns
     }
 
     /// The statements that add them, each with its arguments.

@@ -7,18 +7,17 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
-use futures_util::TryStreamExt as _;
 use haft_core::{CallError, ErrorKind, Message};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, Connection as _, Either, Sqlite};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Sqlite};
 
 use crate::db::{Arg, bound};
 use crate::failure;
 use crate::insert::{Marks, Rows};
 use crate::readers::Readers;
+use crate::runs::added::SQLITE_RESTED;
 use crate::spare::Spare;
 
 haft_core::templates! {
@@ -56,16 +55,18 @@ impl SqliteDb {
     pub(crate) async fn open(directory: &Path) -> Result<Self, CallError> {
         let lock = lock(directory)?;
         // What was answered is there after a power cut: a task that was taken on, and what became of it.
-        let database = Self::beside(directory, DATABASE, PAGE, SqliteSynchronous::Full).await?;
+        let synchronous = SqliteSynchronous::Full;
+        let database = Self::beside(directory, DATABASE, PAGE, synchronous, SQLITE_RESTED).await?;
         Ok(Self { _lock: Some(lock), ..database })
     }
 
-    /// One file in a directory that the store holds.
+    /// One file in a directory that the store holds. Whoever writes it is told something first.
     pub(crate) async fn beside(
         directory: &Path,
         file: &str,
         page_size: u32,
         synchronous: SqliteSynchronous,
+        told: &'static str,
     ) -> Result<Self, CallError> {
         let options = SqliteConnectOptions::new()
             .filename(directory.join(file))
@@ -79,6 +80,8 @@ impl SqliteDb {
             .create_if_missing(true)
             .page_size(page_size)
             .journal_mode(SqliteJournalMode::Wal)
+            // Pages that change often are copied from the log to the file once for so many writes.
+            .pragma("wal_autocheckpoint", "4000")
             .synchronous(synchronous);
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
@@ -87,6 +90,9 @@ impl SqliteDb {
             .max_lifetime(None::<Duration>)
             // A file does not hang up: to ask whether it is there would wake another thread for each query.
             .test_before_acquire(false)
+            .after_connect(move |connection, _| {
+                Box::pin(async move { connection.execute(told).await.map(drop) })
+            })
             // A full disk may end a transaction without the driver noticing; such a connection is not used again.
             .after_release(|connection, _| {
                 Box::pin(async move {
@@ -112,43 +118,37 @@ impl SqliteDb {
             .max_connections(1)
             .acquire_timeout(PATIENCE)
             .idle_timeout(None::<Duration>)
-            .max_lifetime(None::<Duration>);
+            .max_lifetime(None::<Duration>)
+            .after_connect(|connection, _| {
+                Box::pin(async move { connection.execute(SQLITE_RESTED).await.map(drop) })
+            });
         let only = pool.connect_with(options).await.map_err(failure::of)?;
         Ok(Self { writer: only, spare: Spare::never(), readers: None, _lock: None })
     }
 
-    /// Writes rows, all or none of them, in one message to SQLite's thread. Says how many were written by each of its
-    /// statements.
-    pub(crate) async fn write(&self, rows: impl IntoIterator<Item = Rows>) -> Result<Vec<u64>, CallError> {
-        let mut statements: Vec<String> = Vec::new();
-        let mut values: Vec<Arg> = Vec::new();
+    /// Writes rows, all or none of them, in one message to SQLite's thread.
+    pub(crate) async fn write(&self, rows: impl IntoIterator<Item = Rows>) -> Result<(), CallError> {
+        let (mut statements, mut values): (Vec<String>, Vec<Arg>) = Default::default();
         for (sql, of_rows) in rows.into_iter().flat_map(|rows| rows.statements(Marks::Plain)) {
             statements.push(sql);
             values.extend(of_rows);
         }
-        let (sql, is_one) = match statements.as_slice() {
-            [] => return Ok(Vec::new()),
-            [one] => (one.clone(), true),
+        let (sql, is_one) = match statements.as_mut_slice() {
+            [] => return Ok(()),
+            [one] => (std::mem::take(one), true),
             several => (format!("BEGIN IMMEDIATE; {}; COMMIT", several.join("; ")), false),
         };
         let mut connection = self.spare.take(&self.writer).await?;
-        let written = changes(&mut connection, sql, values).await;
-        match written {
-            Ok(changed) if is_one => {
-                self.spare.put(connection);
-                Ok(changed)
-            }
-            // Those between the first and the last.
-            Ok(changed) => {
-                self.spare.put(connection);
-                Ok(changed.into_iter().skip(1).take(statements.len()).collect())
-            }
-            Err(error) => {
+        let written = bound::<Sqlite>(AssertSqlSafe(sql), values).execute(&mut *connection).await;
+        if let Err(error) = written {
+            if !is_one {
                 // Whatever it has begun is taken back as it is closed.
                 drop(connection.detach());
-                Err(failure::of(error))
             }
+            return Err(failure::of(error));
         }
+        self.spare.put(connection);
+        Ok(())
     }
 
     /// Copies the database as it is at this moment into a new file, while others go on writing.
@@ -179,23 +179,6 @@ impl SqliteDb {
         };
         copied.map(drop).map_err(failure::of)
     }
-}
-
-/// How many rows each statement of a script changed.
-async fn changes(
-    connection: &mut SqliteConnection,
-    sql: String,
-    values: Vec<Arg>,
-) -> Result<Vec<u64>, sqlx::Error> {
-    #[expect(deprecated, reason = "the only way to hear of each statement of several")]
-    let mut told = bound::<Sqlite>(AssertSqlSafe(sql), values).fetch_many(connection);
-    let mut changed = Vec::new();
-    while let Some(told) = told.try_next().await? {
-        if let Either::Left(done) = told {
-            changed.push(done.rows_affected());
-        }
-    }
-    Ok(changed)
 }
 
 fn lock(directory: &Path) -> Result<File, CallError> {

@@ -101,6 +101,12 @@ impl RunContext {
     /// Lets go of the run until what it waits for has come.
     pub(crate) async fn suspend(&mut self, waits: Vec<Wait>) -> Result<(), Halt> {
         let is_plain = !waits.is_empty() && self.undone.is_empty() && waits.iter().all(Wait::is_for_letters);
+        self.let_go(waits, is_plain).await?;
+        self.is_at_rest = is_plain;
+        Ok(())
+    }
+
+    async fn let_go(&mut self, waits: Vec<Wait>, is_plain: bool) -> Result<(), Halt> {
         let is_one_write =
             |unwritten: &&Unwritten| is_plain && !unwritten.is_asked && unwritten.letter.is_none();
         match self.unwritten.as_ref().filter(is_one_write).map(|unwritten| unwritten.what.clone()) {

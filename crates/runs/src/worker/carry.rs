@@ -62,6 +62,7 @@ impl Inner {
         if held.run.is_cancel_asked {
             in_hand.cancel.cancel();
         }
+        self.rested.forget(id);
         match self.held().entry(id) {
             Entry::Vacant(vacant) => drop(vacant.insert(in_hand.clone())),
             Entry::Occupied(_) if unwritten.is_some() => return None,
@@ -131,7 +132,15 @@ impl Inner {
             }
             return Ok(());
         }
-        context.tell_kept();
+        if carried.is_ok() && self.journal.is_alone() {
+            let kept = context.give_back();
+            if let Some(whole) = context.left() {
+                self.rested.put(whole);
+            }
+            kept.into_iter().for_each(Unwritten::kept);
+        } else {
+            context.tell_kept();
+        }
         carried
     }
 

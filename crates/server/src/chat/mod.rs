@@ -16,6 +16,8 @@ use haft_core::{CallError, ErrorKind, RunId, SpaceId, UserId};
 use haft_runs::{Run, Step, WholeRun};
 use haft_store::RunJournal;
 
+use crate::tasks::Tasks;
+
 /// A conversation of a user that has not ended, with all that was said in it.
 pub(crate) async fn read(
     journal: &RunJournal,
@@ -26,6 +28,21 @@ pub(crate) async fn read(
     let Some(whole) = journal.whole_conversation(space, user, id).await? else { return Ok(None) };
     let transcript = said_in(&whole.run, &whole.steps)?;
     Ok(Some((whole, transcript)))
+}
+
+/// A conversation of a user in which something is about to be said.
+pub(crate) async fn to_go_on(
+    tasks: &Tasks,
+    space: SpaceId,
+    user: UserId,
+    id: RunId,
+) -> Result<Option<WholeRun>, CallError> {
+    let is_own = |run: &Run| run.space == space && run.user == Some(user) && run.about.conversation.is_some();
+    if let Some(left) = tasks.chat.at_rest(id, is_own) {
+        return Ok(Some(left));
+    }
+    let found = tasks.journal.whole_conversation(space, user, id).await?;
+    Ok(found.filter(|whole| is_own(&whole.run)))
 }
 
 /// What was said in a conversation, by now.

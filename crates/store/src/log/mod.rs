@@ -67,7 +67,7 @@ impl CallLog {
         let db = match database {
             Database::Sqlite(directory) => {
                 // A power cut may take the last half minute of the log: to wait for the disk would cost every call.
-                Db::Sqlite(SqliteDb::beside(directory, FILE, PAGE, SqliteSynchronous::Normal).await?)
+                Db::Sqlite(SqliteDb::beside(directory, FILE, PAGE, SqliteSynchronous::Normal, "").await?)
             }
             Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
             Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),

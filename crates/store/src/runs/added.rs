@@ -33,27 +33,28 @@ static STEPS: Table = Table {
              ended_at = excluded.ended_at WHERE excluded.state <> 'waiting'",
 };
 
-/// Runs that went on and are at rest again, if nobody has taken them since.
+/// Runs that went on and are at rest again, with what they did in one row, if nobody has taken one since.
 static RESTED: Table = Table {
-    head: "UPDATE runs SET epoch = runs.epoch + 1, worker = NULL, cancel_asked = 0, changed_at = v.column5
-           FROM (VALUES ",
-    constants: "'waiting', 'inbox'",
-    columns: 3,
-    tail: ") AS v WHERE runs.id = v.column3 AND runs.epoch = v.column4 AND runs.status = v.column1
-             AND runs.waiting_for = v.column2",
+    head: "INSERT INTO rested (effect, run_id, space_id, epoch, n, output, at) VALUES ",
+    constants: "'read'",
+    columns: 6,
+    tail: "",
 };
 
-/// Their steps: of those that were written in the same moment.
-static STEPS_RESTED: Table = Table {
-    head: "INSERT INTO run_steps (expired, run_id, space_id, key, n, effect, state, output, waits_for, shown, until_at,
-            ended_at, created_at) SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7,
-            v.column8, v.column9, v.column10, v.column11, v.column12, v.column13 FROM (VALUES ",
-    constants: "0",
-    columns: 13,
-    tail: ") AS v WHERE EXISTS (SELECT 1 FROM runs r WHERE r.id = v.column2 AND r.epoch = v.column14
-             AND r.changed_at = v.column13)
-           ON CONFLICT (run_id, key) DO NOTHING",
-};
+/// What SQLite does about each of these: so they are one statement, and one message to its thread. It is told when it is
+/// opened, and forgets it with the connection.
+pub(crate) const SQLITE_RESTED: &str = "
+    CREATE TEMP VIEW rested AS
+        SELECT '' AS effect, '' AS run_id, '' AS space_id, 0 AS epoch, 0 AS n, '' AS output, 0 AS at;
+    CREATE TEMP TRIGGER rest INSTEAD OF INSERT ON rested BEGIN
+        SELECT RAISE(ABORT, 'somebody else has the run') WHERE NOT EXISTS (
+            SELECT 1 FROM runs
+            WHERE id = NEW.run_id AND epoch = NEW.epoch AND status = 'waiting' AND waiting_for = 'inbox');
+        UPDATE runs SET epoch = epoch + 1, worker = NULL, cancel_asked = 0, changed_at = NEW.at
+        WHERE id = NEW.run_id;
+        INSERT INTO run_steps (run_id, space_id, key, n, effect, state, output, expired, ended_at, created_at)
+        VALUES (NEW.run_id, NEW.space_id, '+' || (NEW.epoch + 1), NEW.n, NEW.effect, 'done', NEW.output, 0, NEW.at, NEW.at);
+    END";
 
 /// Rows that are not written yet.
 pub(super) struct Added {
@@ -62,7 +63,6 @@ pub(super) struct Added {
     runs: Rows,
     steps: Rows,
     rested: Rows,
-    steps_rested: Rows,
     /// Whose steps they are.
     of: Vec<RunId>,
     /// So many steps were added.
@@ -72,22 +72,18 @@ pub(super) struct Added {
 impl Added {
     pub(super) fn at(now: Timestamp) -> Self {
         let (runs, steps) = (Rows::of(&RUNS), Rows::of(&STEPS));
-        let (rested, steps_rested) = (Rows::of(&RESTED), Rows::of(&STEPS_RESTED));
-        Self { now, runs, steps, rested, steps_rested, of: Vec::new(), count: 0 }
+        Self { now, runs, steps, rested: Rows::of(&RESTED), of: Vec::new(), count: 0 }
     }
 
-    /// Writes all of it in one message to SQLite's thread; false where not all of it could be, and nobody knows which.
-    pub(super) async fn write(self, db: &SqliteDb) -> Result<bool, CallError> {
-        let rested = self.rested.len() as u64;
-        let written = db.write([self.rested, self.steps_rested, self.runs]).await?;
-        Ok(rested == 0 || written.first() == Some(&rested))
+    /// Writes all of it in one message to SQLite's thread, or nothing where one of them cannot be.
+    pub(super) async fn write(self, db: &SqliteDb) -> Result<(), CallError> {
+        db.write([self.rested, self.runs]).await
     }
 
     /// A run that did something and is at rest again.
     pub(super) fn rested(&mut self, of: (RunId, SpaceId), from: u64, done: &[DoneStep]) {
-        self.rested.push(args![of.0, from, self.now]);
-        let row = self.several(of, from + 1, done);
-        self.steps_rested.push(row.into_iter().chain(args![from + 1]));
+        let (number, (_, output)) = (self.number(), several(from + 1, done));
+        self.rested.push(args![of.0, of.1, from, number, output, self.now]);
     }
 
     /// What a run did since it was claimed for so many times, in one row.

@@ -3,7 +3,7 @@
 //! Rows are written by `writer.rs`, many at a time; what is written is beside each verb: `start.rs`, `claim.rs`,
 //! `take.rs`, `hold.rs`, `decide.rs`, and in `added.rs` what is only added. What a run means is not known here.
 
-mod added;
+pub(crate) mod added;
 mod claim;
 mod conversations;
 mod decide;
@@ -203,6 +203,10 @@ impl Journal for RunJournal {
 
     fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>> {
         Box::pin(self.get(space, run))
+    }
+
+    fn is_alone(&self) -> bool {
+        !self.0.store.is_shared()
     }
 
     fn woken(&self) -> BoxFuture<'_, ()> {

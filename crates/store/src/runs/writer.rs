@@ -80,15 +80,16 @@ impl Writer {
 }
 
 async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
-    let mut batch = Vec::with_capacity(TOGETHER);
+    let (mut batch, mut together) = (Vec::with_capacity(TOGETHER), 1);
     while jobs.recv_many(&mut batch, TOGETHER).await > 0 {
-        // Whoever is about to write something comes along, where this process has much to do; else this takes no time.
-        for _ in 0..ROUNDS {
+        // Whoever is about to write something comes along, where there were several the last time.
+        for _ in 0..together.min(ROUNDS) {
             tokio::task::yield_now().await;
         }
         while let Some(job) = (batch.len() < TOGETHER).then(|| jobs.try_recv().ok()).flatten() {
             batch.push(job);
         }
+        together = batch.len();
         let wakes = match keep(&store, &clock, &mut batch).await {
             Ok(wakes) => wakes,
             // One of them is at fault, or met another process; each alone, and once more.
@@ -127,10 +128,12 @@ async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result
     {
         let mut added = Added::at(clock.here()?);
         jobs.iter_mut().for_each(|job| job.add(&mut added));
-        if added.write(db).await? {
-            return Ok(false);
+        match added.write(db).await {
+            Ok(()) => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            // Each finds out for itself.
+            Err(_) => {}
         }
-        // Each may be written once more, and then finds out for itself.
     }
     let mut tx = store.db().begin().await?;
     let now = clock.now(&mut tx).await?;

@@ -23,7 +23,7 @@ use crate::app::AppState;
 use crate::auth::{Known, Who};
 use crate::body::{JsonBody, MaybeJsonBody, read as body_of};
 use crate::chat::follow::{Follow, Place};
-use crate::chat::{messages, said_in, shown, transcript};
+use crate::chat::{messages, said_in, shown, to_go_on, transcript};
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters};
@@ -115,11 +115,10 @@ pub(crate) async fn find(state: &AppState, caller: &Caller, name: &str) -> Resul
     found.filter(|run| run.about.conversation.is_some()).ok_or_else(|| missing(name))
 }
 
-/// The same with all that was said in it.
+/// The same with all that was said in it, for who says more.
 pub(crate) async fn find_whole(state: &AppState, caller: &Caller, name: &str) -> Result<WholeRun, CallError> {
     let (Ok(id), Some(user)) = (name.parse::<RunId>(), caller.user) else { return Err(missing(name)) };
-    let found = tasks(state)?.journal.whole_conversation(caller.space, user, id).await?;
-    found.filter(|whole| whole.run.about.conversation.is_some()).ok_or_else(|| missing(name))
+    to_go_on(tasks(state)?, caller.space, user, id).await?.ok_or_else(|| missing(name))
 }
 
 #[derive(Deserialize)]
@@ -240,6 +239,7 @@ async fn remove(
     }
     if let Some(user) = caller.user {
         tasks.journal.delete_conversation(caller.space, user, run.id).await?;
+        tasks.chat.forget(run.id);
     }
     Ok(envelope::success(StatusCode::OK, data))
 }

@@ -20,6 +20,7 @@ use super::models::Who;
 use super::parked;
 use super::reading::Fields;
 use crate::app::AppState;
+use crate::chat::to_go_on;
 use crate::request::Asked;
 use crate::routes::chat::{asked_at, last_place, letter_id, tasks};
 
@@ -243,8 +244,7 @@ pub(super) async fn conversation(
 ) -> Result<WholeRun, CallError> {
     let name = id.to_string();
     let Some(user) = caller.user else { return Err(no_conversation(&name)) };
-    let found = tasks(state)?.journal.whole_conversation(caller.space, user, id).await?;
-    found.filter(|whole| whole.run.about.conversation.is_some()).ok_or_else(|| no_conversation(&name))
+    to_go_on(tasks(state)?, caller.space, user, id).await?.ok_or_else(|| no_conversation(&name))
 }
 
 fn no_conversation(name: &str) -> CallError {
