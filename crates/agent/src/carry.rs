@@ -150,7 +150,7 @@ impl Chat {
         let tasks = cx.given(&key::tasks(at.turn, step)).cloned();
         let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
         for (place, call) in last.calls.iter_mut().enumerate() {
-            if let Some(output) = cx.given(&key::call(at.turn, step, place)) {
+            if let Some(output) = cx.shared(&key::call(at.turn, step, place)) {
                 call.state = CallState::read(output);
             } else if let Some(task) = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()]))
             {

@@ -173,7 +173,9 @@ impl ChatEvent {
         let (call_id, name) = (call.call_id.clone(), call.name.clone());
         match &call.state {
             CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
-            CallState::Done(result) => Some(Self::Result { step, call_id, name, result: result.clone() }),
+            CallState::Done(result) => {
+                Some(Self::Result { step, call_id, name, result: Value::clone(result) })
+            }
         }
     }
 

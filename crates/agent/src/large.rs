@@ -1,6 +1,7 @@
 //! Results that are too large for a model: it sees the beginning of one and its shape, and reads on by a handle.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use haft_core::{CallId, SpaceId, UserId};
 use haft_runs::{Run, RunContext};
@@ -21,8 +22,8 @@ impl Chat {
             if let CallState::Done(result) = &mut call.state
                 && too_large(result).is_some()
             {
-                self.shorten(at, &call.call_id, &call.name, result).await;
-                cx.put(&key::call(at.turn, step, place), result.clone());
+                self.shorten(at, &call.call_id, &call.name, Arc::make_mut(result)).await;
+                cx.put(&key::call(at.turn, step, place), Value::clone(result));
             }
         }
     }

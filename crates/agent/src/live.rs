@@ -59,6 +59,8 @@ pub struct Talk {
     pub stream: u32,
     /// Words that were told cannot be taken back.
     pub(crate) is_final: bool,
+    /// It began before it was kept that the run is ours.
+    is_unwritten: bool,
     /// The claim of the run under which it was carried on last.
     epoch: AtomicU64,
     state: Mutex<State>,
@@ -100,7 +102,13 @@ impl Live {
     }
 
     /// Begins a turn, or goes on with it; what happened in it before is told first.
-    pub(crate) fn begin(&self, run: &Run, turn: u32, before: impl FnOnce() -> Vec<ChatEvent>) -> Arc<Talk> {
+    pub(crate) fn begin(
+        &self,
+        run: &Run,
+        turn: u32,
+        is_unwritten: bool,
+        before: impl FnOnce() -> Vec<ChatEvent>,
+    ) -> Arc<Talk> {
         let (conversation, epoch) = (run.id, run.epoch);
         let mut talks = self.talks();
         let is_same = |talk: &&Arc<Talk>| {
@@ -112,7 +120,7 @@ impl Live {
             talk.epoch.store(epoch, Ordering::Relaxed);
             return talk.clone();
         }
-        let talk = Arc::new(Talk::new(turn));
+        let talk = Arc::new(Talk { is_unwritten, ..Talk::new(turn) });
         talk.epoch.store(epoch, Ordering::Relaxed);
         before().into_iter().for_each(|event| talk.tell(event));
         talks.insert(conversation, talk.clone());
@@ -172,9 +180,9 @@ impl Live {
         }
     }
 
-    /// Forgets a turn that was never kept.
+    /// Forgets a turn that was never kept. Whoever took the run instead has the same claim, and tells another.
     pub(crate) fn forgo(&self, run: &Run) {
-        if let Some(talk) = self.talk(run.id).filter(|talk| talk.is_of(run.epoch)) {
+        if let Some(talk) = self.talk(run.id).filter(|talk| talk.is_unwritten && talk.is_of(run.epoch)) {
             self.forget(run.id, &talk);
         }
     }
@@ -199,7 +207,7 @@ impl Talk {
         let stream = (Uuid::now_v7().as_u128() & 0xffff_ffff) as u32;
         let (epoch, state) = (AtomicU64::new(0), Mutex::default());
         let (count, over) = (watch::Sender::new(0), watch::Sender::new(false));
-        Self { turn, stream, is_final: false, epoch, state, count, over }
+        Self { turn, stream, is_final: false, is_unwritten: false, epoch, state, count, over }
     }
 
     /// One whose words go where they cannot be taken back.
@@ -319,7 +327,7 @@ mod tests {
         let live = Live::default();
         let begin = |id: RunId| {
             let run = Run::unkept(id, Uuid::nil().into(), None, "chat", Value::Null);
-            live.begin(&run, 1, Vec::new)
+            live.begin(&run, 1, false, Vec::new)
         };
         let end = |talk: &Talk, id: RunId| {
             talk.end(vec![ChatEvent::Done { finish: Finish::Stop, steps: 1 }]);

@@ -49,7 +49,7 @@ impl ChatProgram {
             is_again = true;
             let turn = transcript.last;
             let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
-            let talk = self.0.live().begin(cx.run(), turn, before);
+            let talk = self.0.live().begin(cx.run(), turn, cx.is_unwritten(), before);
             let standing = Standing { is_kept, is_durable: true, deaths: std::mem::take(&mut deaths) };
             let turned = AssertUnwindSafe(self.0.turn(cx, &chat, &mut transcript, &talk, standing));
             let finish = match turned.catch_unwind().await {

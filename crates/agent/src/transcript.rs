@@ -4,6 +4,7 @@
 //! goes on after a crash are all this.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use haft_core::CallId;
 use haft_llm::{Call, EndReason, Reasoning, Usage};
@@ -106,12 +107,12 @@ pub enum CallState {
     /// It became a task, and the turn went on.
     Pending(Task),
     /// A `ToolExecutionResult`, as doors show it.
-    Done(Value),
+    Done(Arc<Value>),
 }
 
 impl CallState {
     /// What the journal has of a call that was carried out.
-    pub(crate) fn read(output: &Value) -> Self {
+    pub(crate) fn read(output: &Arc<Value>) -> Self {
         match Task::read(&output["pending"]) {
             Some(task) => Self::Pending(task),
             None => Self::Done(output.clone()),
@@ -220,9 +221,10 @@ pub(crate) mod key {
 impl Transcript {
     /// Reads the steps of a run, which are found by their names.
     pub fn of<'s>(chat: &ChatRun, find: impl Fn(&str) -> Option<&'s Step>) -> Self {
-        let given = |key: &str| -> Option<&'s Value> {
-            find(key).filter(|step| step.state == StepState::Done)?.output.as_deref()
+        let shared = |key: &str| -> Option<&'s Arc<Value>> {
+            find(key).filter(|step| step.state == StepState::Done)?.output.as_ref()
         };
+        let given = |key: &str| shared(key).map(Arc::as_ref);
         let letters = |n: u64| -> Option<Vec<Letter>> {
             let sent = given(&format!("{INBOX}:{n}"))?["messages"].as_array()?;
             Some(sent.iter().filter_map(|letter| Letter::deserialize(letter).ok()).collect())
@@ -241,7 +243,7 @@ impl Transcript {
             }
             transcript.last = turn;
             transcript.taken = setup.to;
-            let steps = (1..).map_while(|step| read_step(turn, step, &given)).collect();
+            let steps = (1..).map_while(|step| read_step(turn, step, &shared)).collect();
             let end = given(&key::end(turn)).and_then(|end| TurnEnd::deserialize(end).ok());
             transcript.turns.push(Turn { turn, setup, input, steps, end });
         }
@@ -273,7 +275,7 @@ impl Transcript {
             if let Some((_, content)) = returned.iter().find(|(id, _)| *id == call.call_id) {
                 let result =
                     json!({"success": true, "data": content, "callId": call.call_id, "toolName": call.name});
-                call.state = CallState::Done(result);
+                call.state = CallState::Done(Arc::new(result));
             }
         }
     }
@@ -331,8 +333,8 @@ impl Turn {
     }
 }
 
-fn read_step<'s>(turn: u32, step: u32, given: &impl Fn(&str) -> Option<&'s Value>) -> Option<TurnStep> {
-    let answer = Answer::deserialize(given(&key::answer(turn, step))?).ok()?;
+fn read_step<'s>(turn: u32, step: u32, given: &impl Fn(&str) -> Option<&'s Arc<Value>>) -> Option<TurnStep> {
+    let answer = Answer::deserialize(&**given(&key::answer(turn, step))?).ok()?;
     let tasks = given(&key::tasks(turn, step));
     let call = |(place, call): (usize, &Call)| {
         let key = key::call(turn, step, place);

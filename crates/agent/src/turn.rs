@@ -344,8 +344,8 @@ impl Chat {
                 }
                 Ok(is_shortened)
             }
-            (Err(_), Some(error), _) => Err(error.into()),
-            (Err(halt), None, _) => Err(halt.into()),
+            (Err(Halt::Undone), Some(error), _) => Err(error.into()),
+            (Err(halt), ..) => Err(halt.into()),
             (Ok(_), _, None) => Err(CallError::text(ErrorKind::Internal, "the answer was lost").into()),
         }
     }
@@ -395,7 +395,7 @@ impl Chat {
                 };
                 let result = self.unknown(&caller, call, options).await;
                 cx.put(&key, result.clone());
-                call.state = CallState::Done(result);
+                call.state = CallState::Done(Arc::new(result));
             }
         }
     }

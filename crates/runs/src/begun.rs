@@ -1,5 +1,5 @@
 //! What is carried on before it is kept: a run that is new, or one that goes on with what was sent to it. It is kept
-//! with the first thing that has to be, or a moment later; nobody outside hears of it before, and what never is leaves
+//! with the first thing that has to be, or a moment later; whoever began it hears of it then, and what never is kept leaves
 //! no trace.
 
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use haft_core::{CallError, ErrorKind};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::journal::DoneStep;
 use crate::run::{Lease, NewRun, WorkerId};
 
 /// How it stands.
@@ -37,8 +38,8 @@ pub(crate) struct Unwritten {
     pub(crate) letter: Option<Value>,
     /// How long whoever holds it may be silent.
     pub(crate) lease: Duration,
-    /// The journal was asked to keep it, and may have done so without our knowing.
-    pub(crate) is_asked: bool,
+    /// What the journal was asked to keep with it, and may have kept without our knowing.
+    pub(crate) asked: Option<Arc<[DoneStep]>>,
     /// Why it could not be kept.
     pub(crate) refused: Option<CallError>,
     told: watch::Sender<Standing>,
@@ -51,7 +52,7 @@ pub(crate) struct Begun(watch::Receiver<Standing>);
 impl Unwritten {
     pub(crate) fn new(what: What, letter: Option<Value>, lease: Duration) -> (Self, Begun) {
         let (told, hears) = watch::channel(Standing::NotYet);
-        (Self { what, letter, lease, is_asked: false, refused: None, told }, Begun(hears))
+        (Self { what, letter, lease, asked: None, refused: None, told }, Begun(hears))
     }
 
     pub(crate) fn is_new(&self) -> bool {

@@ -78,7 +78,7 @@ pub struct RunContext {
     journal: Arc<dyn Journal>,
     run: Run,
     lease: Lease,
-    /// The run itself, where it is not kept yet.
+    /// What is not kept yet: the run itself, or that it is ours.
     unwritten: Option<Unwritten>,
     steps: HashMap<String, Step>,
     /// Done, and not yet noted: they are noted together with what comes next.
@@ -123,7 +123,7 @@ impl RunContext {
         }
     }
 
-    /// A run that is not kept yet.
+    /// A run that is carried on before that is kept.
     pub(crate) fn unwritten(self, unwritten: Option<Unwritten>) -> Self {
         let note_by = unwritten.is_some().then(|| Instant::now() + GATHERING);
         Self { unwritten, note_by, ..self }
@@ -136,12 +136,25 @@ impl RunContext {
         Self { is_kept: false, ..Self::new(Arc::new(Unkept), held, cancel, Arc::default()) }
     }
 
-    /// The run as it was left, where it is at rest.
+    /// The run as it was left, where it is at rest and all of it is known here.
     pub(crate) fn left(self) -> Option<WholeRun> {
+        // What others end may have ended in the journal since.
+        let is_known = self.steps.values().all(|step| step.state == StepState::Done);
+        if !self.is_at_rest || !is_known {
+            return None;
+        }
         let Self { run, lease, steps, .. } = self;
         let (status, waiting_for) = (RunStatus::Waiting, Some(INBOX.to_owned()));
-        let run = Run { status, waiting_for, epoch: lease.epoch, deaths: 0, is_cancel_asked: false, ..run };
-        self.is_at_rest.then(|| WholeRun { run, steps: steps.into_values().collect() })
+        let run = Run {
+            status,
+            waiting_for,
+            epoch: lease.epoch,
+            deaths: 0,
+            is_cancel_asked: false,
+            due_at: None,
+            ..run
+        };
+        Some(WholeRun { run, steps: steps.into_values().collect() })
     }
 
     pub fn run(&self) -> &Run {
@@ -167,10 +180,17 @@ impl RunContext {
 
     /// What a step gave, where its journal has that.
     pub fn given(&self, key: &str) -> Option<&Value> {
-        self.steps
-            .get(key)
-            .filter(|step| step.state == StepState::Done)
-            .and_then(|step| step.output.as_deref())
+        self.shared(key).map(Arc::as_ref)
+    }
+
+    /// The same, for who holds on to it.
+    pub fn shared(&self, key: &str) -> Option<&Arc<Value>> {
+        self.steps.get(key).filter(|step| step.state == StepState::Done)?.output.as_ref()
+    }
+
+    /// Whether it is carried on before that is kept.
+    pub fn is_unwritten(&self) -> bool {
+        self.unwritten.is_some()
     }
 
     /// A step of this name, where it was ever begun, by whomever it is ended.
@@ -254,9 +274,7 @@ impl RunContext {
         }
         self.failpoints.pass("before_send");
         // What may be done again need not wait until the one before is noted.
-        let (noted, output) = self.noting(work()).await;
-        let output = Arc::new(output?);
-        noted?;
+        let output = Arc::new(self.noting(work()).await??);
         self.failpoints.pass("after_reply");
         self.remember(key, effect, output.clone());
         Ok(output)
@@ -301,9 +319,7 @@ impl RunContext {
         self.failpoints.pass("before_send");
         while !under_way.is_empty() {
             // What has come is noted while the others are still under way: none of them may take it along.
-            let (noted, next) = self.noting(under_way.next()).await;
-            noted?;
-            let Some((place, output)) = next else { break };
+            let Some((place, output)) = self.noting(under_way.next()).await? else { break };
             let output = Arc::new(output?);
             self.failpoints.pass("after_reply");
             if let Some((key, effect)) = keys.get(place) {

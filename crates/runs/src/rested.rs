@@ -1,4 +1,4 @@
-//! Runs that this process left at rest, as they stood then: who sends one something soon need not have it read.
+//! Runs that this process left at rest, where it knows all that they did: who sends one something soon need not have it read.
 //!
 //! Never the truth: what is taken from here goes on only if nobody has taken the run since.
 
@@ -45,11 +45,10 @@ impl Rested {
     }
 
     pub(crate) fn put(&self, whole: WholeRun) {
-        let size = size_of(&whole);
+        let (id, since, size) = (whole.run.id, Instant::now(), size_of(&whole));
         if size > LARGEST {
-            return;
+            return self.forget(id);
         }
-        let (id, since) = (whole.run.id, Instant::now());
         let mut state = self.state();
         let mut gone: Vec<One> = state.remove(id).into_iter().collect();
         state.count += 1;

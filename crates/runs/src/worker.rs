@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_core::{CallError, RunId, SpaceId};
+use haft_core::{CallError, ErrorKind, RunId, SpaceId};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore, broadcast};
@@ -32,6 +32,9 @@ const ENDS: usize = 1024;
 
 /// Whoever waits for the end of a run looks for itself this often: another process may have ended it.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// What is not kept yet is in a moment, or after so long is not waited for.
+const SOON: Duration = Duration::from_secs(1);
 
 /// A program that is told to stop and does not is dropped after so long.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -160,12 +163,13 @@ impl Runs {
     ) -> Result<bool, CallError> {
         let WholeRun { run, steps } = whole;
         let (space, id) = (run.space, run.id);
-        if run.is_at_rest() && key.is_none() && !self.holds(id) {
+        if run.is_at_rest() && run.due_at.is_none() && key.is_none() && !self.holds(id) {
             let from = Lease { run: id, epoch: run.epoch };
             let lease = Lease { epoch: run.epoch + 1, ..from };
             let what = What::Taken { from, by: self.0.id };
             let (unwritten, begun) = Unwritten::new(what, Some(message.clone()), self.0.settings.lease);
-            let run = Run { status: RunStatus::Running, epoch: lease.epoch, waiting_for: None, ..run };
+            let (status, epoch) = (RunStatus::Running, lease.epoch);
+            let run = Run { status, epoch, waiting_for: None, is_cancel_asked: false, ..run };
             if self.until_kept(Held { run, lease, steps }, unwritten, begun).await? {
                 return Ok(true);
             }
@@ -179,9 +183,13 @@ impl Runs {
         let Some(cancel) = Inner::take_on(&self.0, held, None, Some((unwritten, begun.clone()))) else {
             return Ok(false);
         };
-        let unless_kept = cancel.drop_guard();
+        let unless_kept = cancel.clone().drop_guard();
         let kept = begun.kept().await;
         unless_kept.disarm();
+        if matches!(kept, Ok(false)) && cancel.is_cancelled() {
+            // It would begin anew, which somebody did not want.
+            return Err(CallError::text(ErrorKind::Cancelled, "it was stopped before it began"));
+        }
         kept
     }
 
@@ -196,7 +204,7 @@ impl Runs {
     ) -> Result<bool, CallError> {
         // What goes on here and is not kept yet would have to begin anew.
         if let Some(begun) = self.0.begun(run) {
-            let _ = begun.kept().await;
+            let _ = timeout(SOON, begun.kept()).await;
         }
         let letter = Letter { space, run, message, key, place: Place::Here(self.0.id) };
         Ok(match self.0.journal.send(letter, self.0.settings.lease).await? {

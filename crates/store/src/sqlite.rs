@@ -173,7 +173,8 @@ impl SqliteDb {
         let copied = match &self.readers {
             Some(readers) => {
                 let mut reading = readers.take().await.map_err(failure::of_start)?;
-                copy.execute(reading.connection().map_err(failure::of)?).await
+                let copied = copy.execute(reading.connection().map_err(failure::of)?).await;
+                reading.heed(copied)
             }
             None => copy.execute(&self.writer).await,
         };

@@ -16,7 +16,7 @@ use crate::run::{Ended, Started, Wait};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// A new run is tried to be kept for so long.
+/// What somebody waits for is tried to be kept for so long.
 const AT_MOST: Duration = Duration::from_secs(1);
 
 impl RunContext {
@@ -32,18 +32,36 @@ impl RunContext {
         Ok(())
     }
 
-    /// Carries something out while what was done before is noted; not at all, where it may be noted with this.
-    pub(super) async fn noting<F: Future>(&mut self, work: F) -> (Result<(), Halt>, F::Output) {
+    /// Carries something out while what was done before is noted; not at all, where it may be noted with this. What is
+    /// not kept yet and cannot be is given up at once.
+    pub(super) async fn noting<F: Future>(&mut self, work: F) -> Result<F::Output, Halt> {
         let mut work = std::pin::pin!(work);
         if self.unnoted.is_empty() && self.unwritten.is_none() {
-            return (Ok(()), work.await);
+            return Ok(work.await);
         }
         if let Some(note_by) = self.note_by.filter(|note_by| *note_by > Instant::now())
             && let Ok(output) = timeout_at(note_by, &mut work).await
         {
-            return (Ok(()), output);
+            return Ok(output);
         }
-        tokio::join!(self.note(), work)
+        let is_unwritten = self.is_unwritten();
+        let mut note = std::pin::pin!(self.note());
+        let (noted, output) = tokio::select! {
+            noted = &mut note => (noted, None),
+            output = &mut work => (Ok(()), Some(output)),
+        };
+        match output {
+            Some(output) => note.await.map(|()| output),
+            // Nobody else may see what comes of it.
+            None if is_unwritten => {
+                noted?;
+                Ok(work.await)
+            }
+            None => {
+                let output = work.await;
+                noted.map(|()| output)
+            }
+        }
     }
 
     /// What is to be noted. It stays so until it was: whoever is stopped meanwhile gives it back with the run.
@@ -63,22 +81,21 @@ impl RunContext {
             // Nothing came of it: whoever sent it sends it again.
             return Err(Halt::Lost);
         }
-        unwritten.is_asked = true;
-        let lease = unwritten.lease;
-        match unwritten.what.clone() {
-            What::New(new) => match self.keep_new(|journal| journal.start(new.clone(), lease)).await? {
+        let (what, lease) = (unwritten.what.clone(), unwritten.lease);
+        // What was asked for once may be there without our knowing, and is asked for as it was.
+        let done = unwritten.asked.get_or_insert_with(|| self.unnoted.clone().into()).clone();
+        match what {
+            What::New(new) => match self.keep_soon(|journal| journal.start(new.clone(), lease)).await? {
                 Started::Held(_) => {}
                 Started::Queued(_) | Started::Before(_) => return Err(Halt::Lost),
             },
             What::Taken { from, by } => {
-                let (space, done) = (self.run.space, self.unnoted());
-                let taken = self
-                    .keep_new(|journal| journal.take(space, from, Some((by, lease)), done.clone()))
-                    .await?;
-                if !taken {
+                let (space, by) = (self.run.space, Some((by, lease)));
+                if !self.keep_soon(|journal| journal.take(space, from, by, done.clone())).await? {
                     return Err(Halt::Lost);
                 }
-                self.noted();
+                self.unnoted.retain(|step| !done.contains(step));
+                self.note_by = self.note_by.filter(|_| !self.unnoted.is_empty());
             }
         }
         self.failpoints.pass("stored");
@@ -108,15 +125,15 @@ impl RunContext {
 
     async fn let_go(&mut self, waits: Vec<Wait>, is_plain: bool) -> Result<(), Halt> {
         let is_one_write =
-            |unwritten: &&Unwritten| is_plain && !unwritten.is_asked && unwritten.letter.is_none();
+            |unwritten: &&Unwritten| is_plain && unwritten.asked.is_none() && unwritten.letter.is_none();
         match self.unwritten.as_ref().filter(is_one_write).map(|unwritten| unwritten.what.clone()) {
             Some(What::New(new)) => {
                 let done = self.unnoted();
-                return self.keep_new(|journal| journal.start_waiting(new.clone(), done.clone())).await;
+                return self.keep_soon(|journal| journal.start_waiting(new.clone(), done.clone())).await;
             }
             Some(What::Taken { from, .. }) => {
                 let (space, done) = (self.run.space, self.unnoted());
-                let taken = self.keep_new(|journal| journal.take(space, from, None, done.clone())).await?;
+                let taken = self.keep_soon(|journal| journal.take(space, from, None, done.clone())).await?;
                 return if taken { Ok(()) } else { Err(Halt::Lost) };
             }
             None => {}
@@ -154,9 +171,9 @@ impl RunContext {
         self.keep(|journal| journal.release(lease, done.clone())).await
     }
 
-    /// Has the journal keep a run that nobody knows of yet. Whoever waits for that is not kept waiting for long: what
-    /// cannot be kept is lost, and why is told to them.
-    async fn keep_new<'s, T: Send>(
+    /// Has the journal keep that a run is ours, where it is carried on before that. Whoever waits for it is not kept
+    /// waiting for long: what cannot be kept is lost, and why is told to them.
+    async fn keep_soon<'s, T: Send>(
         &'s mut self,
         write: impl Fn(&'s dyn Journal) -> Kept<'s, T>,
     ) -> Result<T, Halt> {

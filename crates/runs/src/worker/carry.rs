@@ -108,6 +108,10 @@ impl Inner {
             // A newer process may know it.
             let run = context.run();
             tracing::warn!(run.id = %run.id, program = run.program, "No such program is known here");
+            if let Some(unwritten) = context.give_back() {
+                unwritten.lost();
+                return Ok(());
+            }
             sleep(PATIENCE).await;
             return context.release().await;
         };

@@ -37,7 +37,10 @@ pub(crate) async fn to_go_on(
     user: UserId,
     id: RunId,
 ) -> Result<Option<WholeRun>, CallError> {
-    let is_own = |run: &Run| run.space == space && run.user == Some(user) && run.about.conversation.is_some();
+    let is_own = |run: &Run| {
+        let is_kept = run.program == "chat" && run.about.conversation.is_some();
+        is_kept && run.space == space && run.user == Some(user)
+    };
     if let Some(left) = tasks.chat.at_rest(id, is_own) {
         return Ok(Some(left));
     }

@@ -85,7 +85,7 @@ fn call(call: &StepCall) -> Value {
         }
         CallState::Done(result) => {
             shown["status"] = json!("done");
-            shown["result"] = result.clone();
+            shown["result"] = Value::clone(result);
         }
     }
     shown

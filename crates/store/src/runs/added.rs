@@ -42,7 +42,7 @@ static RESTED: Table = Table {
 };
 
 /// What SQLite does about each of these: so they are one statement, and one message to its thread. It is told when it is
-/// opened, and forgets it with the connection.
+/// opened, and forgets it with the connection. A migration that makes `runs` anew has to drop it first.
 pub(crate) const SQLITE_RESTED: &str = "
     CREATE TEMP VIEW rested AS
         SELECT '' AS effect, '' AS run_id, '' AS space_id, 0 AS epoch, 0 AS n, '' AS output, 0 AS at;

@@ -113,7 +113,7 @@ async fn keep(
     if tx.run(sql, args![run]).await? > 0 {
         return Ok(true);
     }
-    // One that has waited ever since it was first kept has no step for it.
+    // One that is at rest has no step for it.
     let sql = "SELECT 1 FROM runs WHERE id = $1 AND status = 'waiting' AND waiting_for = 'inbox'";
     Ok(tx.row(sql, args![run]).await?.is_some())
 }

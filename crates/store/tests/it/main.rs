@@ -11,6 +11,7 @@ mod history;
 mod history_chain;
 mod identity;
 mod inbox;
+mod later;
 mod log;
 mod log_chain;
 mod log_find;

@@ -83,7 +83,7 @@ fn of(transcript: &Transcript) -> (Vec<Value>, Vec<Value>) {
 fn result(transcript: &Transcript, call: &StepCall) -> Option<Value> {
     let (mut row, status) = match &call.state {
         CallState::Running => return None,
-        CallState::Done(result) => (result.clone(), "done"),
+        CallState::Done(result) => (Value::clone(result), "done"),
         CallState::Pending(task) | CallState::Awaited(task) => {
             match transcript.ended(call.call_id.as_str()) {
                 Some(result) => (result.clone(), "done"),
