@@ -53,6 +53,36 @@ async fn a_conversation_goes_on_and_may_be_edited() {
 }
 
 #[tokio::test]
+async fn what_was_said_a_moment_ago_is_nobody_elses_and_is_gone_when_it_is_deleted() {
+    let desk = echoing().await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let id = desk.ask(&agent, "one").await.data()["conversationId"].clone();
+    let stranger = crate::agents::stranger(&desk.server, &desk.api).await;
+    let theirs = json!({"conversationId": id, "messages": [user("mine?")]});
+    assert_eq!(stranger.post("/api/chat", &theirs).await.status, 404);
+    assert_eq!(said(&say(&desk, &id, "two", json!({})).await), "one|two");
+    assert_eq!(stranger.post("/api/chat", &theirs).await.status, 404);
+    // As many as one likes at the same time: each is answered, in one turn or another.
+    let several = futures_util::future::join_all((3..9).map(|n| {
+        let (desk, id) = (&desk, &id);
+        async move { say(desk, id, &n.to_string(), json!({})).await }
+    }));
+    for reply in several.await {
+        assert!(said(&reply).starts_with("one|two|"), "{}", reply.body);
+    }
+    let mut heard: Vec<String> =
+        said(&say(&desk, &id, "10", json!({})).await).split('|').map(str::to_owned).collect();
+    heard[2..8].sort_unstable();
+    assert_eq!(heard, ["one", "two", "3", "4", "5", "6", "7", "8", "10"], "each of them once");
+    let path = format!("/api/conversations/{}", id.as_str().expect("an id"));
+    assert_eq!(desk.api.send(Method::DELETE, &path, Vec::new()).await.status, 200);
+    let asked = desk.model.seen().len();
+    assert_eq!(say(&desk, &id, "still there?", json!({})).await.status, 404);
+    assert_eq!(desk.model.seen().len(), asked, "the model is not asked for it");
+    desk.check();
+}
+
+#[tokio::test]
 async fn a_turn_that_failed_is_gone_on_with() {
     let desk = echoing().await;
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;

@@ -60,6 +60,48 @@ async fn killed_in_the_middle_of_an_answer_it_is_asked_again_and_the_call_before
 }
 
 #[tokio::test]
+async fn killed_in_a_later_turn_it_goes_on_with_what_was_said_and_not_with_anything_else() {
+    let permits = Arc::new(Semaphore::new(0));
+    let held = permits.clone();
+    let desk = Desk::new(move |asked: AskedModel| {
+        let held = held.clone();
+        async move {
+            match (asked.user_text(), asked.results().len()) {
+                ("Rome?", _) => ModelReply::says("Four degrees."),
+                (_, 0) => ModelReply::calls([("weather", json!({"city": "Oslo"}))]),
+                (_, _) => ModelReply::says("Colder.").hold(held),
+            }
+        }
+    })
+    .await;
+    let agent = desk.agent(Dialect::Anthropic, &["weather"], json!({})).await;
+    let first = desk.ask(&agent, "Rome?").await;
+    let id = first.data()["conversationId"].as_str().expect("an id").to_owned();
+    let body = json!({"conversationId": id, "messages": [user("And Oslo?")], "detach": true});
+    assert_eq!(desk.api.post("/api/chat", &body).await.status, 202, "it is kept before it is answered");
+    let read =
+        async |api: &Client| api.get(&format!("/api/conversations/{id}")).await.data()["turns"].clone();
+    eventually("the call is noted", async || {
+        read(&desk.api).await[1]["steps"][0]["calls"][0]["status"] == "done"
+    })
+    .await;
+    desk.server.kill().await;
+    permits.add_permits(1000);
+    let (_server, api) = desk.settings.start().await;
+    eventually("the turn is over", async || read(&api).await[1]["finishReason"] == "stop").await;
+    let turns = read(&api).await;
+    assert_eq!(
+        (&turns[0]["message"]["content"], &turns[1]["message"]["content"]),
+        (&json!("Four degrees."), &json!("Colder."))
+    );
+    assert_eq!(turns.as_array().map(Vec::len), Some(2));
+    assert_eq!(desk.weather.seen().len(), 1, "the finished call was seen once");
+    // And once more, by a server that has to read all of it.
+    let body = json!({"conversationId": id, "messages": [user("Rome?")]});
+    assert_eq!(super::said(&api.post("/api/chat", &body).await), "Four degrees.");
+}
+
+#[tokio::test]
 async fn killed_in_the_middle_of_a_read_it_is_made_again() {
     let permits = Arc::new(Semaphore::new(0));
     let desk = desk_with_slow_tool(permits.clone()).await;

@@ -160,7 +160,10 @@ async fn a_call_that_a_person_approves_is_waited_for() {
 async fn a_turn_that_waits_for_a_person_is_stopped_and_its_task_ends() {
     let desk = Desk::new(async |asked: AskedModel| match asked.user_text() {
         "Send it." => ModelReply::calls([("send", json!({"city": "Rome"}))]),
-        _ => ModelReply::says("Fine."),
+        _ => {
+            let told = asked.messages.iter().flat_map(|message| &message.results);
+            ModelReply::says(told.map(|result| result.content.clone()).collect::<String>())
+        }
     })
     .await;
     desk.tool("send", json!({"policy": "ask"})).await;
@@ -178,8 +181,12 @@ async fn a_turn_that_waits_for_a_person_is_stopped_and_its_task_ends() {
     assert_eq!(stopped.status, 200);
     eventually("the turn is over", async || turns(&desk, &id).await[0]["finishReason"] == "cancelled").await;
     crate::tasks::standing(&desk.api, &task, "cancelled").await;
-    let body = json!({"conversationId": id, "messages": [user("Leave it.")]});
-    assert_eq!(said(&desk.api.post("/api/chat", &body).await), "Fine.");
+    for _ in 0..2 {
+        // What the model is told is how the task ended, and not that it is waited for.
+        let body = json!({"conversationId": id, "messages": [user("Leave it.")]});
+        let reply = desk.api.post("/api/chat", &body).await;
+        assert!(said(&reply).contains("Cancelled") && !said(&reply).contains("pending"), "{}", reply.body);
+    }
     assert!(desk.weather.seen().is_empty());
     desk.check();
 }
