@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::run::{Run, WholeRun};
 
 /// So much of them is remembered, as far as that can be told, for so long.
-const MOST: usize = 64 << 20;
+const MOST: usize = 32 << 20;
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// One that is larger is not.

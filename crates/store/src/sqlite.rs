@@ -80,8 +80,6 @@ impl SqliteDb {
             .create_if_missing(true)
             .page_size(page_size)
             .journal_mode(SqliteJournalMode::Wal)
-            // Pages that change often are copied from the log to the file once for so many writes.
-            .pragma("wal_autocheckpoint", "4000")
             .synchronous(synchronous);
         let writer = SqlitePoolOptions::new()
             .max_connections(1)

@@ -128,11 +128,11 @@ impl RunContext {
             |unwritten: &&Unwritten| is_plain && unwritten.asked.is_none() && unwritten.letter.is_none();
         match self.unwritten.as_ref().filter(is_one_write).map(|unwritten| unwritten.what.clone()) {
             Some(What::New(new)) => {
-                let done = self.unnoted();
+                let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
                 return self.keep_soon(|journal| journal.start_waiting(new.clone(), done.clone())).await;
             }
             Some(What::Taken { from, .. }) => {
-                let (space, done) = (self.run.space, self.unnoted());
+                let (space, done) = (self.run.space, Arc::from(std::mem::take(&mut self.unnoted)));
                 let taken = self.keep_soon(|journal| journal.take(space, from, None, done.clone())).await?;
                 return if taken { Ok(()) } else { Err(Halt::Lost) };
             }
