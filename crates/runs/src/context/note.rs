@@ -132,7 +132,8 @@ impl RunContext {
                 return self.keep_soon(|journal| journal.start_waiting(new.clone(), done.clone())).await;
             }
             Some(What::Taken { from, .. }) => {
-                let (space, done) = (self.run.space, Arc::from(std::mem::take(&mut self.unnoted)));
+                let space = self.run.space;
+                let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
                 let taken = self.keep_soon(|journal| journal.take(space, from, None, done.clone())).await?;
                 return if taken { Ok(()) } else { Err(Halt::Lost) };
             }
