@@ -174,11 +174,8 @@ impl Loop {
     async fn turn(&self, turns: Vec<Turn>, hear: impl Fn(&str)) -> anyhow::Result<String> {
         let mut request = ModelRequest::new(MODEL, turns);
         request.system = Some(INSTRUCTIONS.to_owned());
-        request.tools = vec![ToolDefinition {
-            name: "weather".to_owned(),
-            description: "The weather of a city.".to_owned(),
-            parameters: schema().into(),
-        }];
+        let (name, description) = ("weather".to_owned(), "The weather of a city.".to_owned());
+        request.tools = vec![Arc::new(ToolDefinition { name, description, parameters: schema().into() })];
         loop {
             let mut asked = self.model.ask(&request, limits()).await?;
             let mut gathered = Gathered::of(&request);

@@ -10,6 +10,7 @@ use haft_runs::{About, NewRun, Place, Run, RunKey, Runs, WholeRun};
 use serde_json::Value;
 
 use crate::chat_run::ChatRun;
+use crate::known_tools::KnownTools;
 use crate::live::Live;
 use crate::models::Models;
 use crate::said::{Letter, Role};
@@ -42,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) around: Arc<dyn Surroundings>,
     pub(crate) live: Live,
+    pub(crate) known_tools: KnownTools,
     pub(crate) most_deaths: u32,
     pub(crate) listeners: Listeners,
     /// Known once there are runs, which know this program.
@@ -64,8 +66,16 @@ impl Chat {
         around: Arc<dyn Surroundings>,
         most_deaths: u32,
     ) -> Self {
-        let (live, listeners, runs) = (Live::default(), Listeners::default(), OnceLock::new());
-        Self(Arc::new(Inner { tools, models, around, live, most_deaths, listeners, runs }))
+        Self(Arc::new(Inner {
+            tools,
+            models,
+            around,
+            live: Live::default(),
+            known_tools: KnownTools::default(),
+            most_deaths,
+            listeners: Listeners::default(),
+            runs: OnceLock::new(),
+        }))
     }
 
     /// Tells it where its runs are carried on.

@@ -12,6 +12,7 @@ mod event;
 mod files;
 mod fit;
 mod kind;
+mod known_tools;
 mod large;
 mod live;
 mod models;

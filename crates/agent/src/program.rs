@@ -27,36 +27,74 @@ const PARKED: Duration = Duration::from_secs(3600);
 /// Conversations, as runs.
 struct ChatProgram(Chat);
 
+/// A conversation as it was read.
+#[derive(PartialEq)]
+struct Known {
+    chat: ChatRun,
+    transcript: Transcript,
+}
+
+impl Known {
+    fn of(cx: &mut RunContext) -> Result<Self, Halt> {
+        let remembered = cx.recall::<Self>();
+        let read = || -> Result<Self, Halt> {
+            let chat = ChatRun::of(cx.run())?;
+            let transcript = Transcript::of(&chat, |key| cx.known(key));
+            Ok(Self { chat, transcript })
+        };
+        match remembered {
+            Some(known) => {
+                debug_assert!(read().is_ok_and(|read| read == known), "a conversation is what its steps say");
+                Ok(known)
+            }
+            None => read(),
+        }
+    }
+}
+
 impl ChatProgram {
     async fn talk(&self, cx: &mut RunContext) -> Result<Ended, Halt> {
         let _entered = self.0.live().enter(cx.run().user);
-        let chat = ChatRun::of(cx.run())?;
+        let mut known = Known::of(cx)?;
+        let halted = self.turns(cx, &known.chat, &mut known.transcript).await;
+        if matches!(halted, Err(Halt::Waiting(_))) && known.transcript.open().is_none() {
+            cx.remember(known);
+        }
+        halted
+    }
+
+    async fn turns(
+        &self,
+        cx: &mut RunContext,
+        chat: &ChatRun,
+        transcript: &mut Transcript,
+    ) -> Result<Ended, Halt> {
         let is_kept = cx.run().about.conversation.is_some();
-        let mut transcript = Transcript::of(&chat, |key| cx.known(key));
         // Nobody died with a turn that is over: those are counted anew whenever a run waits.
         let mut deaths = cx.run().deaths;
         let mut is_again = false;
         loop {
             let is_between = transcript.open().is_none() && transcript.last > 0;
-            if is_between && cx.cancellation().is_cancelled() && !self.opens(cx, &chat, &transcript).await? {
+            if is_between && cx.cancellation().is_cancelled() && !self.opens(cx, chat, transcript).await? {
                 // What somebody wanted to stop was over by then. What was sent since is nothing to stop.
                 cx.hear_cancel();
-                return Err(Halt::Waiting(vec![self.more(&transcript, cx, is_kept)]));
+                return Err(Halt::Waiting(vec![self.more(transcript, cx, is_kept)]));
             }
             if transcript.open().is_none() {
-                self.begin(cx, &chat, is_kept, &mut transcript, is_again).await?;
+                self.begin(cx, chat, is_kept, transcript, is_again).await?;
             }
             is_again = true;
             let turn = transcript.last;
             let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
             let talk = self.0.live().begin(cx.run(), turn, cx.is_unwritten(), before);
             let standing = Standing { is_kept, is_durable: true, deaths: std::mem::take(&mut deaths) };
-            let turned = AssertUnwindSafe(self.0.turn(cx, &chat, &mut transcript, &talk, standing));
+            let turned = AssertUnwindSafe(self.0.turn(cx, chat, transcript, &talk, standing));
             let finish = match turned.catch_unwind().await {
                 Ok(finish) => finish?,
                 Err(_) => {
                     let error = CallError::text(ErrorKind::Internal, "the turn stopped unexpectedly");
-                    self.0.fail(cx, &mut transcript, &talk, error)
+                    *transcript = Transcript::of(chat, |key| cx.known(key));
+                    self.0.fail(cx, transcript, &talk, error)
                 }
             };
             if !is_kept && finish != Finish::ToolCalls {
@@ -69,7 +107,7 @@ impl ChatProgram {
             if cx.cancellation().is_cancelled() {
                 cx.hear_cancel();
                 // What was sent meanwhile is heard by whoever takes it next, whom nobody has told to stop.
-                return Err(Halt::Waiting(vec![self.more(&transcript, cx, is_kept)]));
+                return Err(Halt::Waiting(vec![self.more(transcript, cx, is_kept)]));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Only the agent's author and whoever asks speak in the system role; results of tools never do.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use haft_core::agent::Agent;
 use haft_llm::{
@@ -48,7 +49,7 @@ pub(crate) fn request(
     agent: Option<&Agent>,
     transcript: &Transcript,
     model: &str,
-    tools: Vec<ToolDefinition>,
+    tools: Vec<Arc<ToolDefinition>>,
     images: &Images,
 ) -> ModelRequest {
     let config = agent.map(|agent| &agent.spec.config);

@@ -34,8 +34,9 @@ pub(crate) struct Toolbox {
     all: Vec<Offered>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Offered {
-    pub(crate) definition: ToolDefinition,
+    pub(crate) definition: Arc<ToolDefinition>,
     pub(crate) how: How,
 }
 
@@ -63,21 +64,18 @@ pub(crate) struct Bound {
 pub(crate) type Pinned = HashMap<ToolId, Arc<ToolVersion>>;
 
 /// Finds them. One whose version is no longer there is left out, and told in the log.
-pub(crate) async fn pinned(
-    tools: &ToolService,
-    space: SpaceId,
-    agent: Option<&Agent>,
-) -> Result<Pinned, CallError> {
+pub(crate) async fn pinned(tools: &ToolService, space: SpaceId, agent: &Agent) -> Result<Pinned, CallError> {
     let mut pinned = Pinned::new();
-    let bindings = agent.map(|agent| agent.spec.bindings.as_slice()).unwrap_or_default();
-    for binding in bindings.iter().filter(|binding| binding.is_enabled && binding.pinned_version.is_some()) {
+    for binding in
+        agent.spec.bindings.iter().filter(|binding| binding.is_enabled && binding.pinned_version.is_some())
+    {
         let meant = Binding { version: binding.pinned_version, ..Binding::default() };
         match tools.version(space, &binding.tool_id.to_string(), Some(&meant)).await {
             Ok(Some(tool)) => drop(pinned.insert(binding.tool_id.clone(), tool)),
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
             Err(error) => tracing::warn!(
-                agent.id = agent.map(|agent| agent.id.to_string()), tool.id = %binding.tool_id, %error,
+                agent.id = %agent.id, tool.id = %binding.tool_id, %error,
                 "A tool of an agent is left out"
             ),
         }
@@ -85,64 +83,61 @@ pub(crate) async fn pinned(
     Ok(pinned)
 }
 
+/// The tools of an agent as they are now, in its order.
+pub(crate) fn bound<'a>(
+    tools: &SpaceTools<'_>,
+    agent: &'a Agent,
+    pinned: &Pinned,
+) -> Vec<(Arc<ToolVersion>, &'a AgentBinding)> {
+    let enabled = agent.spec.bindings.iter().filter(|binding| binding.is_enabled);
+    let found = enabled.filter_map(|binding| {
+        let tool = match binding.pinned_version {
+            Some(_) => pinned.get(&binding.tool_id).cloned(),
+            None => tools.get(&binding.tool_id.to_string()),
+        }?;
+        Some((tool, binding))
+    });
+    let mut bound: Vec<_> = found.collect();
+    bound.sort_by(|(a, first), (b, second)| {
+        (first.sort_order, a.spec.name.as_str()).cmp(&(second.sort_order, b.spec.name.as_str()))
+    });
+    bound
+}
+
+/// A tool as a model is told of it; nothing for one that is off. `defers` says that its result may come later by itself.
+pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) -> Option<Offered> {
+    let spec = &tool.spec;
+    if !spec.is_active {
+        return None;
+    }
+    // A binding that cannot be read was not saved by us; its tool is not given away without it.
+    let binding = bound.map(AgentBinding::to_binding).transpose().ok()?;
+    let overrides = bound.map(|bound| bound.overrides.clone()).unwrap_or_default();
+    let is_async = overrides.run_async.unwrap_or(spec.run_async);
+    let definition = Arc::new(definition(spec, binding.as_ref(), is_async && defers));
+    let bound = Bound { id: tool.id.to_string(), binding: binding.map(Arc::new), overrides, is_async };
+    Some(Offered { definition, how: How::Tool(Arc::new(bound)) })
+}
+
 impl Toolbox {
-    /// Of an agent, of the names that this turn adds, and of whoever asks. Names that nobody has are left out.
-    /// `defers` says that results may come later by themselves.
+    /// What whoever asks carries out themselves, what an agent has, and what this turn adds. Of two with one name, the
+    /// first counts: what is theirs is theirs, whatever others are called.
     pub(crate) fn new(
-        tools: &SpaceTools<'_>,
-        agent: Option<&Agent>,
-        pinned: &Pinned,
-        named: &[String],
         client: &[ToolDefinition],
-        defers: bool,
+        own: &[Offered],
+        named: impl Iterator<Item = Offered>,
     ) -> Self {
-        let mut toolbox = Self::default();
-        // What whoever asks carries out themselves is theirs, whatever others are called.
-        for definition in client {
-            toolbox.add(definition.clone(), How::Client);
-        }
-        let bindings = agent.map(|agent| agent.spec.bindings.as_slice()).unwrap_or_default();
-        let mut bound: Vec<(i64, Arc<ToolVersion>, &AgentBinding)> = bindings
+        let client = client
             .iter()
-            .filter(|binding| binding.is_enabled)
-            .filter_map(|binding| {
-                let tool = match binding.pinned_version {
-                    Some(_) => pinned.get(&binding.tool_id).cloned(),
-                    None => tools.get(&binding.tool_id.to_string()),
-                }?;
-                Some((binding.sort_order, tool, binding))
-            })
-            .collect();
-        bound.sort_by(|a, b| (a.0, a.1.spec.name.as_str()).cmp(&(b.0, b.1.spec.name.as_str())));
-        for (_, tool, binding) in bound {
-            toolbox.bind(&tool, Some(binding), defers);
-        }
-        for name in named {
-            if let Some(tool) = tools.get(name) {
-                toolbox.bind(&tool, None, defers);
-            }
-        }
+            .map(|definition| Offered { definition: Arc::new(definition.clone()), how: How::Client });
+        let mut toolbox = Self::default();
+        client.chain(own.iter().cloned()).chain(named).for_each(|offered| toolbox.add(offered));
         toolbox
     }
 
-    fn bind(&mut self, tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) {
-        let spec = &tool.spec;
-        if !spec.is_active {
-            return;
-        }
-        // A binding that cannot be read was not saved by us; its tool is not given away without it.
-        let Ok(binding) = bound.map(AgentBinding::to_binding).transpose() else { return };
-        let overrides = bound.map(|bound| bound.overrides.clone()).unwrap_or_default();
-        let is_async = overrides.run_async.unwrap_or(spec.run_async);
-        let definition = definition(spec, binding.as_ref(), is_async && defers);
-        let binding = binding.map(Arc::new);
-        let id = tool.id.to_string();
-        self.add(definition, How::Tool(Arc::new(Bound { id, binding, overrides, is_async })));
-    }
-
-    fn add(&mut self, definition: ToolDefinition, how: How) {
-        if self.find(&definition.name).is_none() {
-            self.all.push(Offered { definition, how });
+    fn add(&mut self, offered: Offered) {
+        if self.find(&offered.definition.name).is_none() {
+            self.all.push(offered);
         }
     }
 
@@ -185,8 +180,8 @@ impl Toolbox {
     }
 
     /// What the model is shown: all, or a way to find them and those it found.
-    pub(crate) fn shown(&self, transcript: &Transcript) -> Vec<ToolDefinition> {
-        let mut shown: Vec<ToolDefinition> = match self.is_large() {
+    pub(crate) fn shown(&self, transcript: &Transcript) -> Vec<Arc<ToolDefinition>> {
+        let mut shown: Vec<Arc<ToolDefinition>> = match self.is_large() {
             false => self.all.iter().map(|offered| offered.definition.clone()).collect(),
             true => {
                 let found = found(transcript);
@@ -194,15 +189,15 @@ impl Toolbox {
                     found.contains(offered.definition.name.as_str()) || matches!(offered.how, How::Client)
                 };
                 let found = self.all.iter().filter(is_shown).map(|offered| offered.definition.clone());
-                [find_tools(self.all.len())].into_iter().chain(found).collect()
+                [Arc::new(find_tools(self.all.len()))].into_iter().chain(found).collect()
             }
         };
-        let is_free = |shown: &[ToolDefinition], name| !shown.iter().any(|shown| shown.name == name);
+        let is_free = |shown: &[Arc<ToolDefinition>], name| !shown.iter().any(|shown| shown.name == name);
         if has_tasks(transcript) && is_free(&shown, TASK_RESULT) {
-            shown.push(task_result());
+            shown.push(Arc::new(task_result()));
         }
         if has_cut(transcript) && is_free(&shown, READ_RESULT) {
-            shown.push(read_result());
+            shown.push(Arc::new(read_result()));
         }
         shown
     }
@@ -221,7 +216,7 @@ impl Toolbox {
             whole + each.sum::<usize>()
         };
         let mut scored: Vec<(usize, &ToolDefinition)> =
-            self.all.iter().map(|offered| (score(&offered.definition), &offered.definition)).collect();
+            self.all.iter().map(|offered| (score(&offered.definition), &*offered.definition)).collect();
         scored.retain(|(score, _)| *score > 0);
         scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         scored.into_iter().take(MOST_FOUND).map(|(_, definition)| definition).collect()

@@ -24,7 +24,7 @@ use crate::live::Talk;
 use crate::models::Asker;
 use crate::prompt::{Images, image, request, shown_images};
 use crate::said::Letter;
-use crate::toolbox::{Toolbox, pinned};
+use crate::toolbox::{Toolbox, bound, offer, pinned};
 use crate::transcript::{CallState, Finish, Transcript, TurnEnd, TurnStep, key};
 
 haft_core::templates! {
@@ -234,21 +234,19 @@ impl Chat {
         };
         let locale = agent.as_ref().and_then(|agent| agent.spec.locale).unwrap_or(caller.locale);
         let caller = Caller { locale, ..caller };
-        let named: Vec<String> = open
-            .into_iter()
-            .flat_map(|turn| &turn.input)
-            .flat_map(|letter| letter.tools().to_vec())
-            .collect();
         self.0.tools.make_ready(run.space).await.map_err(or_back)?;
-        let pinned = pinned(&self.0.tools, run.space, agent.as_deref()).await.map_err(or_back)?;
-        let toolbox = Toolbox::new(
-            &self.0.tools.in_space(run.space),
-            agent.as_deref(),
-            &pinned,
-            &named,
-            &chat.client_tools,
-            standing.is_kept,
-        );
+        let own = match &agent {
+            Some(agent) => {
+                let pinned = pinned(&self.0.tools, run.space, agent).await.map_err(or_back)?;
+                let bound = bound(&self.0.tools.in_space(run.space), agent, &pinned);
+                self.0.known_tools.of(agent, &bound, standing.is_kept)
+            }
+            None => Arc::default(),
+        };
+        let tools = self.0.tools.in_space(run.space);
+        let named = open.into_iter().flat_map(|turn| &turn.input).flat_map(Letter::tools);
+        let named = named.filter_map(|name| offer(&*tools.get(name)?, None, standing.is_kept));
+        let toolbox = Toolbox::new(&chat.client_tools, &own, named);
         let wanted = chat.asking.wanted.or(agent.as_deref());
         let asker = Asker { space: run.space, user: run.user };
         let chosen = self.0.models.find(asker, &wanted).await.map_err(or_back)?;

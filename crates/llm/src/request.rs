@@ -1,5 +1,7 @@
 //! What a model is asked, in no provider's form.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,7 +19,7 @@ pub struct ModelRequest {
     pub system: Option<String>,
     pub turns: Vec<Turn>,
     #[serde(default)]
-    pub tools: Vec<ToolDefinition>,
+    pub tools: Vec<Arc<ToolDefinition>>,
     #[serde(default)]
     pub tool_choice: ToolChoice,
     /// Whether one answer may hold several calls. Not every provider can be told.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::journal::DoneStep;
+use crate::memo::Memo;
 use crate::run::{Lease, NewRun, WorkerId};
 
 /// How it stands.
@@ -36,6 +37,8 @@ pub(crate) struct Unwritten {
     pub(crate) what: What,
     /// What it goes on with, until the program has heard it.
     pub(crate) letter: Option<Value>,
+    /// What the program remembers of how it was left.
+    pub(crate) memo: Memo,
     /// How long whoever holds it may be silent.
     pub(crate) lease: Duration,
     /// What the journal was asked to keep with it, and may have kept without our knowing.
@@ -52,7 +55,8 @@ pub(crate) struct Begun(watch::Receiver<Standing>);
 impl Unwritten {
     pub(crate) fn new(what: What, letter: Option<Value>, lease: Duration) -> (Self, Begun) {
         let (told, hears) = watch::channel(Standing::NotYet);
-        (Self { what, letter, lease, asked: None, refused: None, told }, Begun(hears))
+        let memo = Memo::default();
+        (Self { what, letter, memo, lease, asked: None, refused: None, told }, Begun(hears))
     }
 
     pub(crate) fn is_new(&self) -> bool {

@@ -5,6 +5,7 @@
 
 mod note;
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::begun::Unwritten;
 use crate::call::CALLBACK;
 use crate::failpoint::Failpoints;
 use crate::journal::{DoneStep, Journal};
+use crate::memo::Memo;
 use crate::run::{Held, Lease, Run, RunStatus, Step, StepState, Wait, WholeRun};
 use crate::unkept::Unkept;
 
@@ -94,6 +96,7 @@ pub struct RunContext {
     is_kept: bool,
     /// It was let go of until something is sent to it.
     is_at_rest: bool,
+    memo: Memo,
     pub(crate) failpoints: Arc<Failpoints>,
 }
 
@@ -104,8 +107,8 @@ impl RunContext {
         cancel: CancellationToken,
         failpoints: Arc<Failpoints>,
     ) -> Self {
-        let steps = held.steps.into_iter().map(|step| (step.key.clone(), step)).collect();
-        let Held { run, lease, .. } = Held { steps: Vec::new(), ..held };
+        let Held { run, lease, steps } = held;
+        let steps = steps.into_iter().map(|step| (step.key.clone(), step)).collect();
         Self {
             journal,
             run,
@@ -119,14 +122,17 @@ impl RunContext {
             cancel_heard: false,
             is_kept: true,
             is_at_rest: false,
+            memo: Memo::default(),
             failpoints,
         }
     }
 
     /// A run that is carried on before that is kept.
-    pub(crate) fn unwritten(self, unwritten: Option<Unwritten>) -> Self {
+    pub(crate) fn unwritten(self, mut unwritten: Option<Unwritten>) -> Self {
         let note_by = unwritten.is_some().then(|| Instant::now() + GATHERING);
-        Self { unwritten, note_by, ..self }
+        let memo =
+            unwritten.as_mut().map(|unwritten| std::mem::take(&mut unwritten.memo)).unwrap_or_default();
+        Self { unwritten, note_by, memo, ..self }
     }
 
     /// A run that nobody keeps: what it does is forgotten with it.
@@ -143,7 +149,7 @@ impl RunContext {
         if !self.is_at_rest || !is_known {
             return None;
         }
-        let Self { run, lease, steps, .. } = self;
+        let Self { run, lease, steps, memo, .. } = self;
         let (status, waiting_for) = (RunStatus::Waiting, Some(INBOX.to_owned()));
         let run = Run {
             status,
@@ -154,11 +160,22 @@ impl RunContext {
             due_at: None,
             ..run
         };
-        Some(WholeRun { run, steps: steps.into_values().collect() })
+        Some(WholeRun { run, steps: steps.into_values().collect(), memo })
     }
 
     pub fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// What the program remembered when this process let go of the run a moment ago, and nobody has had it since.
+    pub fn recall<T: Any>(&mut self) -> Option<T> {
+        self.memo.take()
+    }
+
+    /// Remembers something that can be read from the steps, for when the run goes on soon. It is the last that a program
+    /// does before it waits.
+    pub fn remember(&mut self, read: impl Any + Send + Sync) {
+        self.memo = Memo::of(read);
     }
 
     /// Ends a step of a run that nobody keeps.
@@ -276,7 +293,7 @@ impl RunContext {
         // What may be done again need not wait until the one before is noted.
         let output = Arc::new(self.noting(work()).await??);
         self.failpoints.pass("after_reply");
-        self.remember(key, effect, output.clone());
+        self.done(key, effect, output.clone());
         Ok(output)
     }
 
@@ -323,7 +340,7 @@ impl RunContext {
             let output = Arc::new(output?);
             self.failpoints.pass("after_reply");
             if let Some((key, effect)) = keys.get(place) {
-                self.remember(key, *effect, output.clone());
+                self.done(key, *effect, output.clone());
             }
             if let Some(given) = given.get_mut(place) {
                 *given = Some(output);
@@ -366,13 +383,13 @@ impl RunContext {
         };
         let up_to = *last;
         let messages: Vec<Value> = came.into_iter().map(|(_, message)| message).collect();
-        self.remember(&key, Effect::Read, Arc::new(json!({"upTo": up_to, "messages": messages})));
+        self.done(&key, Effect::Read, Arc::new(json!({"upTo": up_to, "messages": messages})));
         Ok(messages)
     }
 
     /// Keeps a value by a name, in place of the one that was kept; it is noted together with what comes next.
     pub fn put(&mut self, key: &str, value: Value) {
-        self.remember(key, Effect::Read, Arc::new(value));
+        self.done(key, Effect::Read, Arc::new(value));
     }
 
     /// Takes back a step of which certainly nothing became, together with the wait that follows.
@@ -394,7 +411,8 @@ impl RunContext {
         Reporter { journal: self.journal.clone(), lease: self.lease }
     }
 
-    fn remember(&mut self, key: &str, effect: Effect, output: Arc<Value>) {
+    fn done(&mut self, key: &str, effect: Effect, output: Arc<Value>) {
+        self.memo = Memo::default();
         if self.is_kept {
             // Of what may not be done again nobody waits to note what it gave.
             let by = if effect.is_repeatable() { Instant::now() + GATHERING } else { Instant::now() };

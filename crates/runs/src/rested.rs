@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::run::{Run, WholeRun};
 
 /// So much of them is remembered, as far as that can be told, for so long.
-const MOST: usize = 32 << 20;
+const MOST: usize = 64 << 20;
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// One that is larger is not.
@@ -96,7 +96,9 @@ impl State {
 /// About so many bytes it takes.
 fn size_of(whole: &WholeRun) -> usize {
     let outputs = whole.steps.iter().map(|step| step.key.len() + step.output.as_deref().map_or(0, size));
-    std::mem::size_of::<One>() + size(&whole.run.input) + outputs.map(|size| size + OVERHEAD).sum::<usize>()
+    let said = size(&whole.run.input) + outputs.map(|size| size + OVERHEAD).sum::<usize>();
+    // What a program remembers says the same once more.
+    std::mem::size_of::<One>() + if whole.memo.is_none() { said } else { said * 2 }
 }
 
 /// What holds a value, besides itself.
@@ -120,39 +122,48 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::memo::Memo;
 
-    fn run(input: Value) -> WholeRun {
+    fn run(input: Value) -> Run {
         let (id, space) = (RunId::from(Uuid::now_v7()), SpaceId::from(Uuid::nil()));
-        let run = Run { input: Arc::new(input), ..Run::unkept(id, space, None, "chat", Value::Null) };
-        WholeRun { run, steps: Vec::new() }
+        Run { input: Arc::new(input), ..Run::unkept(id, space, None, "chat", Value::Null) }
+    }
+
+    fn left(run: &Run) -> WholeRun {
+        WholeRun::read(run.clone(), Vec::new())
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_at_rest_is_there_once_for_a_while_and_not_without_bounds() {
         let rested = Rested::default();
+        let take = |run: &Run| rested.take(run.id, |_| true).map(|whole| whole.run);
         let small = run(Value::Null);
-        let id = small.run.id;
-        rested.put(small.clone());
-        assert_eq!(rested.take(id, |run| run.user.is_some()), None, "it is somebody else's");
-        assert_eq!(rested.take(id, |_| true), Some(small.clone()));
-        assert_eq!(rested.take(id, |_| true), None, "it is in somebody's hands");
-        rested.put(small.clone());
-        rested.put(small.clone());
-        rested.forget(id);
-        assert_eq!(rested.take(id, |_| true), None);
+        rested.put(left(&small));
+        assert!(rested.take(small.id, |run| run.user.is_some()).is_none(), "it is somebody else's");
+        assert_eq!(take(&small), Some(small.clone()));
+        assert_eq!(take(&small), None, "it is in somebody's hands");
+        rested.put(left(&small));
+        rested.put(left(&small));
+        rested.forget(small.id);
+        assert_eq!(take(&small), None);
         assert_eq!(rested.state().size, 0);
         let huge = run(Value::from("x".repeat(LARGEST)));
-        rested.put(huge.clone());
-        assert_eq!(rested.take(huge.run.id, |_| true), None, "too large");
-        let large: Vec<WholeRun> =
+        rested.put(left(&huge));
+        assert_eq!(take(&huge), None, "too large");
+        let large = run(Value::from("x".repeat(LARGEST / 2)));
+        rested.put(left(&large));
+        assert_eq!(take(&large), Some(large.clone()));
+        rested.put(WholeRun { memo: Memo::of(()), ..left(&large) });
+        assert_eq!(take(&large), None, "too large with what a program remembers of it");
+        let many: Vec<Run> =
             (0..=MOST / (LARGEST / 2)).map(|_| run(Value::from("x".repeat(LARGEST / 2)))).collect();
-        large.iter().for_each(|large| rested.put(large.clone()));
-        let is_there = |place: usize| rested.state().runs.contains_key(&large[place].run.id);
-        assert_eq!((is_there(0), is_there(large.len() - 1)), (false, true), "the oldest goes");
+        many.iter().for_each(|one| rested.put(left(one)));
+        let is_there = |place: usize| rested.state().runs.contains_key(&many[place].id);
+        assert_eq!((is_there(0), is_there(many.len() - 1)), (false, true), "the oldest goes");
         assert!(rested.state().size <= MOST);
         tokio::time::advance(LONGEST * 2).await;
-        assert_eq!(rested.take(large[large.len() - 1].run.id, |_| true), None);
-        rested.put(small);
+        assert_eq!(take(&many[many.len() - 1]), None);
+        rested.put(left(&small));
         let counts = |state: &State| (state.runs.len(), state.order.len());
         assert_eq!(counts(&rested.state()), (1, 1), "nothing old stays");
     }

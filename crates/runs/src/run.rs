@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::context::INBOX;
 use crate::journal::DoneStep;
+use crate::memo::Memo;
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -228,10 +229,19 @@ impl Run {
 }
 
 /// A run with what its journal holds, as it was read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct WholeRun {
     pub run: Run,
     pub steps: Vec<Step>,
+    /// Where this process let go of it a moment ago.
+    pub memo: Memo,
+}
+
+impl WholeRun {
+    /// As the journal has it.
+    pub fn read(run: Run, steps: Vec<Step>) -> Self {
+        Self { run, steps, memo: Memo::default() }
+    }
 }
 
 /// A run in the hands of a worker, with what its journal holds.

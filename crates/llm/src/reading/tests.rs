@@ -2,6 +2,8 @@
 
 mod odd;
 
+use std::sync::Arc;
+
 use haft_core::{CallError, ErrorKind};
 use serde_json::{Value, json};
 
@@ -30,7 +32,7 @@ fn asked() -> ModelRequest {
         description: String::new(),
         parameters: json!({}).into(),
     };
-    ModelRequest { tools: vec![tool], ..ModelRequest::new("the-model", turns) }
+    ModelRequest { tools: vec![Arc::new(tool)], ..ModelRequest::new("the-model", turns) }
 }
 
 /// Reads pieces to the end of the body, and folds what came of them.

@@ -5,6 +5,8 @@ mod object;
 mod root;
 mod subset;
 
+use std::sync::Arc;
+
 use haft_core::{Message, json};
 use serde_json::Value;
 
@@ -60,7 +62,7 @@ pub(crate) struct Offered<'a> {
 }
 
 impl<'a> Offer<'a> {
-    pub(crate) fn of(tools: &'a [ToolDefinition], form: Form) -> Self {
+    pub(crate) fn of(tools: &'a [Arc<ToolDefinition>], form: Form) -> Self {
         let mut offer = Self { tools: Vec::new(), left_out: Vec::new() };
         for tool in tools {
             let is_twice = offer.tools.iter().any(|before| before.name == tool.name);

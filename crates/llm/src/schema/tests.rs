@@ -1,5 +1,7 @@
 //! Odd schemas in every form: adapted, or left out with a reason, and never a panic.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Form, Offer};
@@ -197,10 +199,9 @@ fn schemas_without_end_are_left_out() {
 
 #[test]
 fn one_tool_that_cannot_be_offered_takes_no_other_with_it() {
-    let tool = |name: &str, parameters: Value| ToolDefinition {
-        name: name.to_owned(),
-        description: String::new(),
-        parameters: parameters.into(),
+    let tool = |name: &str, parameters: Value| {
+        let (name, description) = (name.to_owned(), String::new());
+        Arc::new(ToolDefinition { name, description, parameters: parameters.into() })
     };
     let tools = [
         tool("good", json!({})),

@@ -140,7 +140,7 @@ async fn a_connection_serves_again_after_an_answer() {
 #[tokio::test]
 async fn tools_that_cannot_be_offered_are_named() {
     let mut request = conversation();
-    request.tools[0].parameters = json!({"type": "string"}).into();
+    Arc::make_mut(&mut request.tools[0]).parameters = json!({"type": "string"}).into();
     for dialect in DIALECTS {
         let server = Upstream::start(move |_| reply(200, &[], transcript(dialect))).await;
         let asked = wire(dialect, &server).ask(&request, limits()).await.expect("an answer");

@@ -91,7 +91,7 @@ impl RunJournal {
                 let mut reader = self.db().reader().await?;
                 let Some(row) = reader.row(BY_ID, args![space, id]).await? else { return Ok(None) };
                 let steps = steps(&reader.rows(STEPS, args![id]).await?)?;
-                Ok(Some(WholeRun { run: run(&row)?, steps }))
+                Ok(Some(WholeRun::read(run(&row)?, steps)))
             }
         }
     }

@@ -131,7 +131,7 @@ pub(super) fn whole(row: &Row) -> Result<WholeRun, CallError> {
         let (shown, output) = (read(shown)?, read(output)?.map(Arc::new));
         steps.push(Step { key, effect, state, waits_for, shown, output, until, is_expired: expired != 0 });
     }
-    Ok(WholeRun { run: run(row)?, steps })
+    Ok(WholeRun::read(run(row)?, steps))
 }
 
 #[derive(Deserialize)]

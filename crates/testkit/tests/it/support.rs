@@ -1,5 +1,6 @@
 //! What the tests share: a provider at the server, a conversation, and an answer read to its end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -46,11 +47,8 @@ pub(crate) fn question() -> ModelRequest {
         "$defs": {"days": {"type": ["integer", "null"], "exclusiveMinimum": 0}},
     });
     for (name, parameters) in [("weather", weather), ("now", json!({"type": "object", "properties": {}}))] {
-        request.tools.push(ToolDefinition {
-            name: name.to_owned(),
-            description: format!("The {name}."),
-            parameters: parameters.into(),
-        });
+        let (name, description) = (name.to_owned(), format!("The {name}."));
+        request.tools.push(Arc::new(ToolDefinition { name, description, parameters: parameters.into() }));
     }
     request
 }

@@ -79,7 +79,10 @@ impl Talk<'_> {
         let body = serde_json::to_vec(body)?;
         let opened = tokio::select! {
             opened = door.events(Method::POST, path, body, None) => opened?,
-            () = self.interrupts.next() => return Ok(exit::code(ErrorKind::Cancelled)),
+            () = self.interrupts.next() => {
+                self.note("stopped");
+                return Ok(exit::code(ErrorKind::Cancelled));
+            }
         };
         let events = match opened {
             Ok(events) => events,

@@ -94,10 +94,14 @@ async fn ctrl_c_stops_the_turn_and_not_the_conversation() {
         }
     })
     .await;
-    let (server, _api, _place) = served(&models, &[]).await;
+    let (server, api, _place) = served(&models, &[]).await;
     let child = begun(&server.url, &["helper", "Count."]).spawn().expect("it starts");
-    eventually("the answer has begun", async || models.under_way() == 1 && gate.available_permits() == 0)
-        .await;
+    // Where it is stopped before it is kept, there is no conversation.
+    eventually("the answer has begun, and is kept", async || {
+        let is_held = models.under_way() == 1 && gate.available_permits() == 0;
+        is_held && api.get("/api/conversations").await.data()["items"][0].is_object()
+    })
+    .await;
     let id = child.id().expect("it runs").to_string();
     let asked = std::process::Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
     assert!(asked.success());

@@ -301,7 +301,7 @@ fn check_turn(whole: &WholeRun, turn: u32) -> Result<(), CallError> {
 
 /// After what was said before.
 pub(crate) fn last_place(tasks: &Tasks, whole: &WholeRun) -> Result<Place, CallError> {
-    let WholeRun { run, steps } = whole;
+    let WholeRun { run, steps, .. } = whole;
     // What is under way here is known without looking.
     if let Some(talk) = tasks.chat.live().talk(run.id) {
         return Ok(Place::after(if talk.is_over() { talk.turn } else { talk.turn.saturating_sub(1) }));
