@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use haft_core::{CallError, CallId, ErrorKind, Locale, Message};
+use haft_core::{CallError, CallId, ErrorKind, Message};
 use haft_egress::Limits;
-use haft_llm::{Delta, Gathered, ModelRequest};
+use haft_llm::{Delta, Gathered, ModelRequest, Turn};
 use jiff::Timestamp;
-use tokio::time::{Instant, sleep};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
+use crate::at::At;
 use crate::event::ChatEvent;
-use crate::live::Talk;
+use crate::fit::{size_of, turn_size};
 use crate::models::Chosen;
 use crate::transcript::Answer;
 
@@ -23,6 +23,9 @@ haft_core::templates! {
     LEFT_OUT = "chat.toolLeftOut",
         "The model was not told of {tool}: {why}",
         "未向模型提供 {tool}：{why}";
+    OUT_OF_TIME = "chat.outOfTime",
+        "the answer took longer than the turn may",
+        "回答超出了本轮允许的时间";
 }
 
 /// An answer may take so long, and be so large.
@@ -37,10 +40,20 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Where an answer goes while it comes.
 pub(crate) struct Telling<'a> {
-    pub(crate) talk: &'a Talk,
+    pub(crate) at: &'a At,
     pub(crate) step: u32,
-    pub(crate) locale: Locale,
-    pub(crate) cancel: &'a CancellationToken,
+    /// Later nobody waits for it.
+    pub(crate) until: Instant,
+}
+
+impl Telling<'_> {
+    /// What ends the wait for an answer before it is there.
+    async fn over(&self) -> CallError {
+        tokio::select! {
+            () = self.at.cancel.cancelled() => cancelled(),
+            () = sleep_until(self.until) => CallError::new(ErrorKind::BudgetExceeded, Message::new(&OUT_OF_TIME)),
+        }
+    }
 }
 
 /// Asks until there is an answer, or no more hope for one.
@@ -55,22 +68,28 @@ pub(crate) async fn ask(
         let asking = once(chosen, request, telling, &mut is_told);
         let answered = tokio::select! {
             answered = asking => answered,
-            () = telling.cancel.cancelled() => Err(cancelled()),
+            error = telling.over() => Err(error),
         };
         let error = match answered {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let may_pass = error.kind().is_transient() && !(is_told && telling.talk.is_final);
+        let may_pass = error.kind().is_transient() && !(is_told && telling.at.talk.is_final);
         let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
         if is_told {
-            telling.talk.tell(ChatEvent::MessageReset { step: telling.step });
+            telling.at.talk.tell(ChatEvent::MessageReset { step: telling.step });
         }
         let pause = error.pause_asked_for().unwrap_or(pause).min(LONGEST_PAUSE);
-        tracing::warn!(model = chosen.name, provider = chosen.provider, kind = %error.kind(), %error, pause_ms = pause.as_millis() as u64, "The model failed; asking again");
+        let At { conversation, caller, turn, .. } = telling.at;
+        tracing::warn!(
+            conversation.id = %conversation, request.id = caller.request.as_ref().map(ToString::to_string), turn,
+            step = telling.step, chat.model = format!("{}/{}", chosen.provider, chosen.name),
+            kind = %error.kind(), %error, pause_ms = pause.as_millis() as u64,
+            "Chat: the model failed; asking again"
+        );
         tokio::select! {
             () = sleep(pause) => {}
-            () = telling.cancel.cancelled() => return Err(cancelled()),
+            error = telling.over() => return Err(error),
         }
     }
 }
@@ -89,7 +108,7 @@ async fn once(
     let limits = Limits { deadline: Some(began + LONGEST), bytes: LARGEST };
     let mut asked = chosen.model.ask(request, limits).await?;
     let mut gathered = Gathered::of(request);
-    let (step, talk) = (telling.step, telling.talk);
+    let (step, talk) = (telling.step, &telling.at.talk);
     while let Some(delta) = asked.deltas.next().await {
         let delta = delta?;
         gathered.add(&delta);
@@ -129,13 +148,21 @@ async fn once(
     }
     let left_out = |tool: &haft_llm::LeftOut| {
         let why = vec![tool.why.clone()];
-        Message::new(&LEFT_OUT).with("tool", &tool.name).with_messages("why", why).render(telling.locale)
+        Message::new(&LEFT_OUT)
+            .with("tool", &tool.name)
+            .with_messages("why", why)
+            .render(telling.at.caller.locale)
     };
+    let guessed = answer.usage.is_none().then(|| {
+        let (text, reasoning, calls) = (answer.text.clone(), answer.reasoning.clone(), answer.calls.clone());
+        (size_of(request) + turn_size(&Turn::Assistant { text, reasoning, calls })) as u64
+    });
     Ok(Answer {
         text: answer.text,
         reasoning: answer.reasoning,
         calls: answer.calls,
         usage: answer.usage,
+        guessed,
         end: answer.end,
         model: format!("{}/{}", chosen.provider, chosen.name),
         at,

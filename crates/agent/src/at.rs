@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::agent::{Agent, AgentConfig};
-use haft_core::{Caller, Message, RequestId, RunId, ToolExecutionResult};
+use haft_core::{Allowance, Caller, ConversationId, Message, RunId, Short, SpaceId, ToolExecutionResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::chat::Chat;
 use crate::event::{ChatEvent, steps_of};
 use crate::live::Talk;
 use crate::models::Chosen;
 use crate::toolbox::{How, Toolbox};
-use crate::transcript::{Answer, CallState, Finish, StepCall, Transcript, arguments};
+use crate::transcript::{Answer, CallState, Finish, StepCall, Transcript, Turn, arguments};
 
 haft_core::templates! {
     NO_MORE_STEPS = "chat.noMoreSteps",
@@ -24,6 +25,9 @@ haft_core::templates! {
     NO_MORE_TOKENS = "chat.noMoreTokens",
         "The turn ended after {most} tokens; the answer is what was known by then",
         "已达到 {most} 个 token 上限；回答基于当时已知的信息";
+    OUTER_SPENT = "chat.outerSpent",
+        "What the turn that asked this agent may cost is used up; the answer is what was known by then",
+        "发起询问的那一轮额度已用完；回答基于当时已知的信息";
 }
 
 /// The tool that ends a turn.
@@ -40,6 +44,12 @@ pub(crate) struct At {
     pub(crate) talk: Arc<Talk>,
     pub(crate) cancel: CancellationToken,
     pub(crate) budget: Budget,
+    /// What is left of it, also for the agents that this one asks.
+    pub(crate) allowance: Arc<Allowance>,
+    /// So long the turn was worked on before it was taken up now.
+    pub(crate) worked: Duration,
+    /// The conversation that calls are on record with.
+    pub(crate) recorded: Option<ConversationId>,
     /// Somebody may find the conversation again.
     pub(crate) is_kept: bool,
     /// It goes on after a crash.
@@ -54,7 +64,7 @@ pub(crate) struct At {
 pub(crate) struct Budget {
     pub(crate) steps: u32,
     pub(crate) calls: usize,
-    time: Duration,
+    pub(crate) time: Duration,
     tokens: u64,
 }
 
@@ -69,6 +79,29 @@ impl Budget {
             tokens: config.max_total_tokens,
         }
     }
+
+    /// What is left of it after all that a turn did so far.
+    pub(crate) fn left(
+        self,
+        turn: Option<&Turn>,
+        toolbox: &Toolbox,
+        outer: Option<Arc<Allowance>>,
+    ) -> Allowance {
+        let (mut calls, mut tokens) = (self.calls as u64, self.tokens);
+        tokens = tokens.saturating_sub(turn.map(Turn::tokens).unwrap_or_default());
+        for call in turn.into_iter().flat_map(Turn::calls) {
+            let inner = match &call.state {
+                // It is about to be made, and takes its own then.
+                CallState::Running => continue,
+                CallState::Done(result) if toolbox.is_agent(&call.name) => Some(&result["data"]),
+                CallState::Done(_) | CallState::Pending(_) | CallState::Awaited(_) => None,
+            };
+            let cost = |what: &str| inner.and_then(|inner| inner[what].as_u64()).unwrap_or_default();
+            calls = calls.saturating_sub(1 + cost("calls"));
+            tokens = tokens.saturating_sub(cost("tokens"));
+        }
+        Allowance::new(calls, tokens, outer)
+    }
 }
 
 impl At {
@@ -79,15 +112,27 @@ impl At {
     /// What of the budget is spent, where the next answer has to be the last.
     pub(crate) fn spent(&self, transcript: &Transcript) -> Option<Message> {
         let open = transcript.open()?;
-        let usage = open.usage();
-        let Budget { steps, time, tokens, .. } = self.budget;
+        let Budget { steps, tokens, .. } = self.budget;
         if steps_of(open) >= steps {
             return Some(Message::new(&NO_MORE_STEPS).with("most", steps));
         }
-        if self.began.elapsed() >= time {
-            return Some(Message::new(&NO_MORE_TIME).with("most", time.as_secs()));
+        if self.left().is_zero() {
+            return Some(self.no_more_time());
         }
-        (usage.input + usage.output >= tokens).then(|| Message::new(&NO_MORE_TOKENS).with("most", tokens))
+        match self.allowance.has_tokens() {
+            Ok(()) => None,
+            Err(Short::Own) => Some(Message::new(&NO_MORE_TOKENS).with("most", tokens)),
+            Err(Short::Outer) => Some(Message::new(&OUTER_SPENT)),
+        }
+    }
+
+    /// So long the turn may still be worked on. Waiting for a person, or for what comes later, does not count.
+    pub(crate) fn left(&self) -> Duration {
+        self.budget.time.saturating_sub(self.worked + self.began.elapsed())
+    }
+
+    pub(crate) fn no_more_time(&self) -> Message {
+        Message::new(&NO_MORE_TIME).with("most", self.budget.time.as_secs())
     }
 
     /// Whether a call ended the turn, or whoever asked has calls to carry out.
@@ -114,6 +159,10 @@ impl At {
     /// Tells of an answer what was not told while it came.
     pub(crate) fn tell(&self, step: u32, answer: &Answer) {
         for message in &answer.warnings {
+            tracing::warn!(
+                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
+                turn = self.turn, step, "Chat: {message}"
+            );
             self.talk.tell(ChatEvent::Warning { message: message.clone() });
         }
         for call in answer.calls.iter().filter_map(begun) {
@@ -125,24 +174,34 @@ impl At {
         }
     }
 
-    pub(crate) fn log_done(&self, result: &ToolExecutionResult) {
-        log_done(self.conversation, self.caller.request.as_ref(), self.turn, result);
+    /// The turn as the log has it.
+    pub(crate) fn logged(&self) -> Logged {
+        let request = self.caller.request.as_ref().map(ToString::to_string);
+        Logged { space: self.caller.space, conversation: self.conversation, request, turn: self.turn }
     }
 }
 
-pub(crate) fn log_done(
-    conversation: RunId,
-    request: Option<&RequestId>,
-    turn: u32,
-    result: &ToolExecutionResult,
-) {
-    tracing::info!(
-        conversation.id = %conversation, request.id = request.map(ToString::to_string), turn,
-        call.id = %result.call_id, tool.name = %result.tool_name,
-        call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
-        call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
-        "Chat: tool done"
-    );
+/// A turn as the log has it.
+pub(crate) struct Logged {
+    pub(crate) space: SpaceId,
+    pub(crate) conversation: RunId,
+    pub(crate) request: Option<String>,
+    pub(crate) turn: u32,
+}
+
+impl Chat {
+    /// Says in the log what came of a call, and tells who listens.
+    pub(crate) fn done(&self, turn: Logged, result: &ToolExecutionResult) {
+        let kind = || Some(self.0.tools.in_space(turn.space).get(&result.tool_name)?.spec.kind.to_string());
+        tracing::info!(
+            conversation.id = %turn.conversation, request.id = turn.request, turn = turn.turn,
+            call.id = %result.call_id, tool.name = %result.tool_name, tool.kind = kind(),
+            call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
+            call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
+            "Chat: tool done"
+        );
+        self.0.listeners.tell(result);
+    }
 }
 
 /// A call that nothing has come of yet.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{
-    BoxFuture, CallError, CallId, CallOptions, Caller, ConversationId, Effect, ErrorKind, Message, Reply,
-    RunId,
+    BoxFuture, CallError, CallId, CallOptions, Caller, Effect, ErrorKind, Message, Reply, RunId, Short,
+    ToolExecutionResult,
 };
 use haft_engine::{CallRequest, Foreseen};
 use haft_runs::{Begin, Halt, NewRun, Planned, RunContext, Wait};
 use serde_json::{Map, Value, json};
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::at::At;
@@ -35,6 +36,12 @@ haft_core::templates! {
     LOST = "chat.lost",
         "{tool} was sent, and then the server ended; whether it took effect is not known, and it was not sent again",
         "{tool} 已发送，但服务器随后终止；是否生效未知，未再次发送";
+    OUTER_SPENT = "chat.outerCalls",
+        "not carried out: the calls of the turn that asked this agent are used up; answer with what is known",
+        "未执行：发起询问的那一轮的调用次数已用完；请根据已有信息回答";
+    CUT_OFF = "chat.cutOff",
+        "{tool} was stopped: the {most} seconds of this turn are over; whether it took effect is not known",
+        "{tool} 已中止：本轮的 {most} 秒已用完；是否生效未知";
 }
 
 /// So many calls one answer may make.
@@ -61,10 +68,8 @@ impl Chat {
         at: &At,
         transcript: &mut Transcript,
     ) -> Result<(), Halt> {
-        let before: usize = transcript.open().map_or(0, |turn| turn.calls().count());
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
         let (step, calls) = (last.step, last.calls.clone());
-        let earlier = before - calls.len();
         let mut plans = Vec::with_capacity(calls.len());
         for (place, call) in calls.iter().enumerate() {
             let is_lost = cx.is_lost(&key::call(at.turn, step, place));
@@ -73,7 +78,7 @@ impl Chat {
                     let options = CallOptions { binding: at.toolbox.binding(&call.name), ..at.options(call) };
                     Some(Plan::Told(self.unknown(&at.caller, call, options).await))
                 }
-                CallState::Running => Some(self.plan(at, transcript, call, place, earlier + place).await),
+                CallState::Running => Some(self.plan(at, transcript, call, place).await),
                 CallState::Awaited(_) | CallState::Pending(_) | CallState::Done(_) => None,
             });
         }
@@ -127,8 +132,7 @@ impl Chat {
                 continue;
             }
             if let Some(result) = heard(result) {
-                at.log_done(&result);
-                self.0.listeners.tell(&result);
+                self.done(at.logged(), &result);
             }
             cx.put(&key, Value::Bool(true));
         }
@@ -172,29 +176,26 @@ impl Chat {
         result: &Value,
     ) {
         cx.put(&key::call(at.turn, step, place), result.clone());
+        heard(result).iter().for_each(|result| self.done(at.logged(), result));
         let (call_id, name, result) = (call.call_id.clone(), call.name.clone(), result.clone());
         if result.get("pending").is_none() {
             at.talk.tell(ChatEvent::Result { step, call_id, name, result });
         }
     }
 
-    /// Decides what is to be done with a call. `earlier` were made in this turn before it.
-    async fn plan(
-        &self,
-        at: &At,
-        transcript: &Transcript,
-        call: &StepCall,
-        place: usize,
-        earlier: usize,
-    ) -> Plan {
+    /// Decides what is to be done with a call.
+    async fn plan(&self, at: &At, transcript: &Transcript, call: &StepCall, place: usize) -> Plan {
         let refuse =
             |error: CallError| Plan::Told(failed(&call.call_id, &call.name, error, at.caller.locale));
         if place >= MOST_AT_ONCE {
             let message = Message::new(&TOO_MANY_AT_ONCE).with("most", MOST_AT_ONCE);
             return refuse(CallError::new(ErrorKind::BudgetExceeded, message));
         }
-        if earlier >= at.budget.calls {
-            let message = Message::new(&TOO_MANY).with("most", at.budget.calls);
+        if let Err(short) = at.allowance.take_call() {
+            let message = match short {
+                Short::Own => Message::new(&TOO_MANY).with("most", at.budget.calls),
+                Short::Outer => Message::new(&OUTER_SPENT),
+            };
             return refuse(CallError::new(ErrorKind::BudgetExceeded, message));
         }
         let Some(how) = at.toolbox.how(&call.name) else {
@@ -208,8 +209,9 @@ impl Chat {
         let Value::Object(fields) = &call.arguments else {
             let written =
                 call.arguments.as_str().map(str::to_owned).unwrap_or_else(|| call.arguments.to_string());
-            let reason = serde_json::from_str::<Map<String, Value>>(&written).err();
-            let reason = reason.map(|reason| reason.to_string()).unwrap_or_default();
+            let reason = haft_core::json::parse(written.as_bytes()).err();
+            let reason =
+                reason.map_or_else(|| "it is something else".to_owned(), |reason| reason.to_string());
             let message = Message::new(&NOT_JSON).with("tool", &call.name).with("reason", reason);
             return refuse(CallError::new(ErrorKind::Validation, message));
         };
@@ -233,7 +235,6 @@ impl Chat {
             timeout: bound.overrides.timeout.map(Duration::from_millis),
             retries: bound.overrides.retry_count,
             binding: bound.binding.clone(),
-            cancel: Some(at.cancel.clone()),
             ..at.options(call)
         };
         let request =
@@ -271,18 +272,43 @@ impl Chat {
         Box::pin(async move {
             let locale = at.caller.locale;
             let (call_id, name) = (call.call_id.clone(), call.name.clone());
-            let mut result = match self.0.tools.call(&at.caller, request).await {
+            let mut result = match self.call_in_time(at, request).await {
                 Ok(result) => {
-                    at.log_done(&result);
-                    self.0.listeners.tell(&result);
+                    self.done(at.logged(), &result);
                     shown(&result, locale)
                 }
-                Err(error) => failed(&call_id, &name, error, locale),
+                Err(error) => {
+                    let result = failed(&call_id, &name, error, locale);
+                    heard(&result).iter().for_each(|result| self.done(at.logged(), result));
+                    result
+                }
             };
             self.shorten(at, &call_id, &name, &mut result).await;
             at.talk.tell(ChatEvent::Result { step, call_id, name, result: result.clone() });
             Ok(result)
         })
+    }
+
+    /// Makes a call, and stops it when the time of the turn is over.
+    async fn call_in_time(&self, at: &At, request: CallRequest) -> Result<ToolExecutionResult, CallError> {
+        let stop = at.cancel.child_token();
+        let options = CallOptions { cancel: Some(stop.clone()), ..request.options };
+        let over = async {
+            sleep(at.left()).await;
+            stop.cancel();
+            std::future::pending().await
+        };
+        let mut result = tokio::select! {
+            result = self.0.tools.call(&at.caller, CallRequest { options, ..request }) => result?,
+            result = over => result,
+        };
+        let is_cancelled = result.error().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
+        if is_cancelled && !at.cancel.is_cancelled() {
+            let most = at.budget.time.as_secs();
+            let message = Message::new(&CUT_OFF).with("tool", &*result.tool_name).with("most", most);
+            result.outcome = Err(CallError::new(ErrorKind::BudgetExceeded, message));
+        }
+        Ok(result)
     }
 
     /// The run that a call becomes.
@@ -381,8 +407,9 @@ impl At {
         CallOptions {
             call_id: Some(call.call_id.clone()),
             agent: self.agent.as_ref().map(|agent| agent.id),
-            conversation: self.is_kept.then(|| ConversationId::from(Uuid::from(self.conversation))),
+            conversation: self.recorded,
             depth: self.depth + 1,
+            allowance: Some(self.allowance.clone()),
             ..CallOptions::default()
         }
     }

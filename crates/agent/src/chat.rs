@@ -136,7 +136,7 @@ impl Chat {
     }
 
     /// One user's turns may not take the place of all others'.
-    fn check_room(&self, caller: &Caller) -> Result<(), CallError> {
+    pub(crate) fn check_room(&self, caller: &Caller) -> Result<(), CallError> {
         if self.0.live.of_user(caller.user) < MOST_TURNS {
             return Ok(());
         }

@@ -27,9 +27,6 @@ pub struct ChatRun {
     /// Tools that whoever asks carries out themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_tools: Vec<ToolDefinition>,
-    /// So many agents and flows it is within.
-    #[serde(default)]
-    pub depth: u32,
 }
 
 /// How the model is asked, where whoever asks says so.

@@ -138,12 +138,10 @@ impl ChatEvent {
             }
             events.extend(step.calls.iter().map(|call| Self::called(number, call)));
             events.extend(step.calls.iter().filter_map(|call| Self::pending(number, call)));
-            // In their order, and none before those that it stands behind: what was told stays where it was.
-            let come = step.calls.iter().map(|call| Self::came(number, call));
-            match turn.end {
-                Some(_) => events.extend(come.flatten()),
-                None => events.extend(come.map_while(|came| came)),
-            }
+            // In their order, and none before those that are still to come: what was told stays where it was.
+            let is_told = |call: &&StepCall| turn.end.is_some() || !call.is_awaited();
+            let come = step.calls.iter().take_while(is_told);
+            events.extend(come.filter_map(|call| Self::came(number, call)));
         }
         if let Some(end) = &turn.end {
             events.extend(Self::ended(turn, end));
@@ -224,4 +222,76 @@ fn shown_message(message: &Message, id: &str, asked: &Asked) -> Value {
         shown["callId"] = json!(call);
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use haft_llm::EndReason;
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::transcript::{Answer, Reason, Setup, TurnEnd, TurnStep};
+
+    /// An answer with three calls: one that became a task, and two that are made here.
+    fn turn(states: [CallState; 2], end: Option<TurnEnd>) -> Turn {
+        let task = Task { task_id: "t".to_owned(), reason: Reason::Async };
+        let [first, second] = states;
+        let calls = [("later", CallState::Pending(task.clone())), ("first", first), ("second", second)];
+        let calls = calls.into_iter().map(|(name, state)| StepCall {
+            call_id: name.parse().expect("an id"),
+            name: name.to_owned(),
+            arguments: json!({}),
+            task: matches!(state, CallState::Pending(_)).then(|| task.clone()),
+            state,
+        });
+        let at = Timestamp::UNIX_EPOCH;
+        let answer = Answer {
+            text: "I look.".to_owned(),
+            reasoning: None,
+            calls: Vec::new(),
+            usage: None,
+            guessed: None,
+            end: EndReason::ToolCalls,
+            model: String::new(),
+            at,
+            ms: 0,
+            warnings: Vec::new(),
+        };
+        let setup = Setup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at };
+        let steps = vec![TurnStep { step: 1, answer, calls: calls.collect() }];
+        Turn { turn: 1, setup, input: Vec::new(), steps, end }
+    }
+
+    #[test]
+    fn what_was_told_of_a_turn_under_way_stays_as_it_was() {
+        let done = |n: u32| CallState::Done(Arc::new(json!({"success": true, "data": n})));
+        let end = TurnEnd {
+            finish: Finish::Stop,
+            text: String::new(),
+            error: None,
+            warnings: Vec::new(),
+            usage: Usage::default(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let all = ChatEvent::of(&turn([done(1), done(2)], Some(end)));
+        let come = |events: &[ChatEvent]| {
+            let names = events.iter().map(ChatEvent::name);
+            names.filter(|name| *name == "tool.result").count()
+        };
+        assert_eq!(come(&all), 2);
+        let under_way = [
+            ([CallState::Running, CallState::Running], 0),
+            ([CallState::Running, done(2)], 0),
+            ([done(1), CallState::Running], 1),
+            ([done(1), done(2)], 2),
+        ];
+        for (states, expected) in under_way {
+            let told = ChatEvent::of(&turn(states, None));
+            assert_eq!(come(&told), expected);
+            assert!(all.starts_with(&told), "{told:?}");
+        }
+    }
 }

@@ -1,6 +1,9 @@
-//! Keeping a question within what a model can read: old results of tools are folded first, then old turns left out.
+//! Keeping a question within what a model can read: old results of tools are folded first, then old turns left out,
+//! and at last the longest of the results that it needs now are cut.
 
 use haft_llm::{ModelRequest, Part, Turn};
+
+use crate::result::head;
 
 /// What is assumed of a model whose window is not known.
 const USUAL_WINDOW: u32 = 128_000;
@@ -17,6 +20,8 @@ const SHORT: usize = 100;
 const FOLDED: &str =
     "[an older result, left out to keep the conversation short; call the tool again if it is needed]";
 
+const CUT: &str = "\n[the rest of this result was left out, since it is more than can be read at once]";
+
 /// How hard a question is made to fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Squeeze {
@@ -31,6 +36,7 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
     let window = window.unwrap_or(USUAL_WINDOW);
     let room = window.saturating_sub(request.max_tokens.unwrap_or(ANSWER).min(window / 2));
     let mut size = size_of(request);
+    let before = size;
     let room = match squeeze {
         // Counting is guessing, so some room stays free.
         Squeeze::Gently => (room / 10 * 9) as usize,
@@ -68,10 +74,32 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
         cut = next;
     }
     request.turns.drain(..cut);
-    true
+    while size > room {
+        let Some(saved) = cut_longest(&mut request.turns, size - room) else { break };
+        size = size.saturating_sub(saved);
+    }
+    size < before
 }
 
-fn size_of(request: &ModelRequest) -> usize {
+/// Cuts the longest result, to a half at most; so many tokens were saved.
+fn cut_longest(turns: &mut [Turn], excess: usize) -> Option<usize> {
+    let results = turns.iter_mut().filter_map(|turn| match turn {
+        Turn::ToolResults { results } => Some(results),
+        Turn::User { .. } | Turn::Assistant { .. } => None,
+    });
+    let longest = results.flatten().max_by_key(|result| result.content.len())?;
+    let length = tokens(&longest.content);
+    if length <= 2 * SHORT {
+        return None;
+    }
+    let whole = longest.content.strip_suffix(CUT).unwrap_or(&longest.content);
+    let keep = (length / 2).max(length.saturating_sub(excess + tokens(CUT)));
+    let most = whole.len() / length * keep;
+    longest.content = format!("{}{CUT}", head(whole, most));
+    length.checked_sub(tokens(&longest.content)).filter(|saved| *saved > 0)
+}
+
+pub(crate) fn size_of(request: &ModelRequest) -> usize {
     let tools: usize = request
         .tools
         .iter()
@@ -93,7 +121,7 @@ fn json_size(value: &serde_json::Value) -> usize {
     }
 }
 
-fn turn_size(turn: &Turn) -> usize {
+pub(crate) fn turn_size(turn: &Turn) -> usize {
     // Every turn has some words around it.
     4 + match turn {
         Turn::User { parts } => parts
@@ -177,6 +205,38 @@ mod tests {
         assert!(matches!(request.turns.first(), Some(Turn::User { .. })), "no result without its call");
         assert_eq!(request.turns.len(), 6);
         assert_eq!(contents(&request), [false, false]);
+    }
+
+    #[test]
+    fn what_the_model_needs_now_is_cut_where_it_is_too_long_by_itself() {
+        let mut request = conversation(&[200, 12_000]);
+        let Some(Turn::ToolResults { results }) = request.turns.last_mut() else { panic!("results") };
+        let more = (0..16).map(|place| ToolResult {
+            call_id: format!("m{place}"),
+            name: "look".into(),
+            content: "天气 ".repeat(if place < 3 { 20 } else { 4_000 }),
+            is_error: false,
+        });
+        results.extend(more);
+        for (window, squeeze) in [(8_192, Squeeze::Gently), (128_000, Squeeze::Hard)] {
+            let (mut request, before) = (request.clone(), size_of(&request));
+            assert!(fit(&mut request, Some(window), squeeze));
+            let most = if squeeze == Squeeze::Hard { before / 2 } else { window as usize };
+            assert!(size_of(&request) <= most, "{} of {most}", size_of(&request));
+            let Some(Turn::ToolResults { results }) = request.turns.last() else { panic!("results") };
+            assert!(results.iter().all(|result| tokens(&result.content) > 40), "each still says something");
+            assert!(!results[1].content.ends_with(CUT) && results[0].content.ends_with(CUT));
+            assert_eq!(results[0].content.matches(CUT).count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_made_shorter_is_said_to_be_as_it_was() {
+        let mut request = ModelRequest::new("m", vec![Turn::user("words ".repeat(4000))]);
+        let before = request.clone();
+        assert!(!fit(&mut request, Some(2_000), Squeeze::Gently));
+        assert!(!fit(&mut request, Some(2_000), Squeeze::Hard));
+        assert_eq!(request, before);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::chat::Chat;
 use crate::chat_run::{Asking, ChatRun};
 use crate::live::Talk;
+use crate::once::Within;
 use crate::said::{Asked, Message as Words, Role, Said};
 use crate::transcript::Finish;
 
@@ -36,6 +37,9 @@ haft_core::templates! {
         "智能体 {agent} 未能回答：{reason}";
 }
 
+/// The kind of tools that ask an agent.
+pub(crate) const NAME: &str = "agent";
+
 /// So many agents and flows may be within each other.
 const DEEPEST: u32 = 8;
 
@@ -53,7 +57,7 @@ impl AgentKind {
 
 impl Kind for AgentKind {
     fn name(&self) -> &'static str {
-        "agent"
+        NAME
     }
 
     fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
@@ -86,13 +90,15 @@ impl OtherAgent {
         let agent = chat.agent(context.space(), &self.agent).await?;
         let words = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
         let (space, user, locale) = (context.space(), context.user(), context.locale());
-        let caller = Caller { space, user, source: Source::Chat, locale, request: None };
+        let caller =
+            Caller { space, user, source: Source::Chat, locale, request: context.request().cloned() };
+        let request = context.request().map(ToString::to_string);
         let first = Said {
             id: Uuid::now_v7().to_string(),
             messages: vec![Words::text(Role::User, words)],
             replaces: None,
             tools: Vec::new(),
-            asked: Asked { at: Timestamp::now(), locale, request: None, terms: None },
+            asked: Asked { at: Timestamp::now(), locale, request, terms: None },
         };
         let run = ChatRun {
             agent: Some(agent.id),
@@ -100,12 +106,12 @@ impl OtherAgent {
             source: Source::Chat,
             asking: Asking::default(),
             client_tools: Vec::new(),
-            depth: context.depth(),
         };
+        let (depth, conversation) = (context.depth(), context.conversation());
+        let within = Within { depth, conversation, allowance: context.allowance().cloned() };
         let talk = Arc::new(Talk::unkept());
-        let turn = chat.once(&caller, &run, &talk, context.cancellation().clone()).await?;
-        let calls = turn.calls().count();
-        let steps = turn.steps.len();
+        let turn = chat.once(&caller, &run, &talk, within, context.cancellation().clone()).await?;
+        let (steps, calls, tokens) = (turn.steps.len(), turn.calls().count(), turn.tokens());
         let Some(end) = turn.end else { return Err(self.failed("it did not end")) };
         match (end.finish, end.error) {
             (Finish::Error, Some(error)) => Err(self.failed(error["message"].as_str().unwrap_or_default())),
@@ -113,6 +119,7 @@ impl OtherAgent {
             (finish, _) => {
                 let told = json!({
                     "answer": end.text, "finishReason": finish.as_str(), "steps": steps, "calls": calls,
+                    "tokens": tokens,
                 });
                 Ok(told.into())
             }

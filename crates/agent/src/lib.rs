@@ -32,6 +32,7 @@ pub use event::{ChatEvent, shown};
 pub use kind::AgentKind;
 pub use live::{Live, Talk};
 pub use models::{Asker, Chosen, Models, Wanted};
+pub use once::Within;
 pub use program::program;
 pub use said::{Asked, GoOn, Letter, Message, Piece, Returned, Role, Said, TaskEnded, Terms};
 pub use surroundings::Surroundings;

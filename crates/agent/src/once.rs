@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallError, Caller, ErrorKind, RunId};
+use haft_core::{Allowance, CallError, Caller, ConversationId, ErrorKind, RunId};
 use haft_runs::{Halt, Run, RunContext};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -20,6 +20,17 @@ use crate::said::Letter;
 use crate::transcript::{CallState, Setup, Transcript, Turn, key};
 use crate::turn::{Standing, request_of};
 
+/// What a turn is within: the turns of agents that asked this one.
+#[derive(Debug, Clone, Default)]
+pub struct Within {
+    /// So many agents and flows.
+    pub depth: u32,
+    /// Where calls are on record.
+    pub conversation: Option<ConversationId>,
+    /// What they may still cost, all together.
+    pub allowance: Option<Arc<Allowance>>,
+}
+
 /// A call that became a task is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
@@ -30,9 +41,19 @@ impl Chat {
         caller: &Caller,
         chat: &ChatRun,
         talk: &Arc<Talk>,
+        within: Within,
         cancel: CancellationToken,
     ) -> Result<Turn, CallError> {
-        let id = RunId::from(Uuid::now_v7());
+        // What an agent asks is part of the turn that asks it.
+        let _entered = match within.depth {
+            0 => {
+                self.check_room(caller)?;
+                Some(self.live().enter(caller.user))
+            }
+            _ => None,
+        };
+        // In the log it is part of the conversation that it is within.
+        let id = RunId::from(within.conversation.map_or_else(Uuid::now_v7, Uuid::from));
         let run = Run::unkept(id, caller.space, caller.user, NAME, Value::Null);
         let mut cx = RunContext::unkept(run, cancel);
         let setup = Setup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at: Timestamp::now() };
@@ -44,9 +65,9 @@ impl Chat {
         );
         talk.tell(ChatEvent::start(&turn));
         let mut transcript = Transcript { turns: vec![turn], last: 1, ..Transcript::default() };
-        let standing = Standing { is_kept: false, is_durable: false, deaths: 0 };
+        let standing = Standing { is_kept: false, is_durable: false, deaths: 0, within };
         loop {
-            match self.turn(&mut cx, chat, &mut transcript, talk, standing).await {
+            match self.turn(&mut cx, chat, &mut transcript, talk, &standing).await {
                 Ok(_) => {
                     talk.tell_ending();
                     let taken = transcript.turns.pop();

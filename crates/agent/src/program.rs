@@ -12,10 +12,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::at::log_done;
+use crate::at::Logged;
 use crate::chat::{Chat, NAME};
 use crate::chat_run::ChatRun;
 use crate::event::ChatEvent;
+use crate::once::Within;
 use crate::result::heard;
 use crate::said::{Letter, Said, TaskEnded};
 use crate::transcript::{Finish, Setup, Transcript, Turn, key};
@@ -87,8 +88,9 @@ impl ChatProgram {
             let turn = transcript.last;
             let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
             let talk = self.0.live().begin(cx.run(), turn, cx.is_unwritten(), before);
-            let standing = Standing { is_kept, is_durable: true, deaths: std::mem::take(&mut deaths) };
-            let turned = AssertUnwindSafe(self.0.turn(cx, chat, transcript, &talk, standing));
+            let (deaths, within) = (std::mem::take(&mut deaths), Within::default());
+            let standing = Standing { is_kept, is_durable: true, deaths, within };
+            let turned = AssertUnwindSafe(self.0.turn(cx, chat, transcript, &talk, &standing));
             let finish = match turned.catch_unwind().await {
                 Ok(finish) => finish?,
                 Err(_) => {
@@ -135,17 +137,11 @@ impl ChatProgram {
                 self.0.live().let_go(cx.run().id);
             }
             transcript.taken_in_all += 1;
-            transcript.unheard.extend(came.iter().filter_map(|letter| Letter::deserialize(letter).ok()));
+            let came = came.iter().filter_map(|letter| Letter::deserialize(letter).ok());
+            let came: Vec<Letter> = came.inspect(|letter| self.hear(cx.run(), letter, transcript)).collect();
+            transcript.unheard.extend(came);
         }
         let mut input: Vec<Letter> = std::mem::take(&mut transcript.unheard);
-        let ended = input.iter().filter_map(|letter| match letter {
-            Letter::Ended(ended) => heard(&ended.output),
-            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
-        });
-        for result in ended {
-            log_done(cx.run().id, None, transcript.last + 1, &result);
-            self.0.0.listeners.tell(&result);
-        }
         if is_first {
             input.insert(0, Letter::Said(chat.first.clone()));
         }
@@ -170,6 +166,20 @@ impl ChatProgram {
         transcript.turns.push(turn);
         transcript.give_back();
         Ok(())
+    }
+
+    /// Tells of a task that has ended, whenever the model hears of it.
+    fn hear(&self, run: &Run, letter: &Letter, transcript: &Transcript) {
+        let result = match letter {
+            Letter::Ended(ended) => heard(&ended.output),
+            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
+        };
+        let Some(result) = result else { return };
+        let is_its = |turn: &&Turn| turn.calls().any(|call| call.call_id == result.call_id);
+        let turn = transcript.turns.iter().find(is_its);
+        let request = turn.and_then(request_of).map(str::to_owned);
+        let turn = turn.map_or(transcript.last, |turn| turn.turn);
+        self.0.done(Logged { space: run.space, conversation: run.id, request, turn }, &result);
     }
 
     /// Whether there is something to take a turn for: somebody spoke, or a task ended and the agent does not wait.

@@ -58,6 +58,8 @@ pub(crate) struct Bound {
     pub(crate) binding: Option<Arc<Binding>>,
     pub(crate) overrides: Overrides,
     pub(crate) is_async: bool,
+    /// It asks another agent.
+    pub(crate) is_agent: bool,
 }
 
 /// Tools of an agent that are called in a version of its own choice.
@@ -115,7 +117,9 @@ pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bo
     let overrides = bound.map(|bound| bound.overrides.clone()).unwrap_or_default();
     let is_async = overrides.run_async.unwrap_or(spec.run_async);
     let definition = Arc::new(definition(spec, binding.as_ref(), is_async && defers));
-    let bound = Bound { id: tool.id.to_string(), binding: binding.map(Arc::new), overrides, is_async };
+    let is_agent = spec.kind.as_str() == crate::kind::NAME;
+    let bound =
+        Bound { id: tool.id.to_string(), binding: binding.map(Arc::new), overrides, is_async, is_agent };
     Some(Offered { definition, how: How::Tool(Arc::new(bound)) })
 }
 
@@ -157,6 +161,14 @@ impl Toolbox {
             (None, TASK_RESULT) => Some(How::TaskResult),
             (None, READ_RESULT) => Some(How::ReadResult),
             (None, _) => None,
+        }
+    }
+
+    /// Whether a call of this name asks another agent.
+    pub(crate) fn is_agent(&self, name: &str) -> bool {
+        match self.find(name).map(|offered| &offered.how) {
+            Some(How::Tool(bound)) => bound.is_agent,
+            Some(How::Client | How::FindTools | How::TaskResult | How::ReadResult) | None => false,
         }
     }
 

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use haft_core::CallId;
+use haft_core::{CallId, json as strict};
 use haft_llm::{Call, EndReason, Reasoning, Usage};
 use haft_runs::{INBOX, Step, StepState};
 use jiff::Timestamp;
@@ -76,6 +77,9 @@ pub struct Answer {
     pub calls: Vec<Call>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// About so many tokens it took, where nobody said how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guessed: Option<u64>,
     pub end: EndReason,
     /// `provider/model`.
     pub model: String,
@@ -84,6 +88,12 @@ pub struct Answer {
     /// In words: tools that the model was not told of, and other things that the user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+impl Answer {
+    pub(crate) fn tokens(&self) -> u64 {
+        self.usage.map(|usage| usage.input + usage.output).or(self.guessed).unwrap_or_default()
+    }
 }
 
 /// One call of an answer.
@@ -96,6 +106,16 @@ pub struct StepCall {
     /// What it became, where it became one.
     pub task: Option<Task>,
     pub state: CallState,
+}
+
+impl StepCall {
+    /// Whether its turn does not go on before something comes of it.
+    pub(crate) fn is_awaited(&self) -> bool {
+        match self.state {
+            CallState::Running | CallState::Awaited(_) => true,
+            CallState::Pending(_) | CallState::Done(_) => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -328,6 +348,31 @@ impl Turn {
         all
     }
 
+    /// So many tokens it took, counted or guessed.
+    pub fn tokens(&self) -> u64 {
+        self.steps.iter().map(|step| step.answer.tokens()).sum()
+    }
+
+    /// So long it was worked on by models and by tools; not how long it waited for people.
+    pub(crate) fn worked(&self) -> Duration {
+        let of = |step: &TurnStep| {
+            let calls = step.calls.iter().filter(|call| call.task.is_none());
+            let calls = calls.filter_map(|call| match &call.state {
+                CallState::Done(result) => result["executionTime"].as_u64(),
+                CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
+            });
+            step.answer.ms + calls.max().unwrap_or_default()
+        };
+        Duration::from_millis(self.steps.iter().map(of).sum())
+    }
+
+    /// What whoever asked should know of it, in words.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        let of_steps = self.steps.iter().flat_map(|step| &step.answer.warnings);
+        let of_end = self.end.iter().flat_map(|end| &end.warnings);
+        of_steps.chain(of_end).map(String::as_str)
+    }
+
     pub fn calls(&self) -> impl Iterator<Item = &StepCall> {
         self.steps.iter().flat_map(|step| &step.calls)
     }
@@ -351,7 +396,7 @@ fn read_step<'s>(turn: u32, step: u32, given: &impl Fn(&str) -> Option<&'s Arc<V
     Some(TurnStep { step, answer, calls })
 }
 
-/// Arguments as the model wrote them: JSON, or text where they are none.
+/// Arguments as the model wrote them: JSON that can be read in one way only, or text where they are none.
 pub(crate) fn arguments(written: &str) -> Value {
-    serde_json::from_str(written).unwrap_or_else(|_| Value::from(written))
+    strict::parse(written.as_bytes()).unwrap_or_else(|_| Value::from(written))
 }

@@ -1,19 +1,22 @@
 //! One turn of a conversation: the model is asked, its calls are carried out, and it is asked again, until it has
 //! its answer or may not go on.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::agent::Agent;
 use haft_core::{
-    AgentId, Binding, CallError, CallOptions, Caller, Effect, ErrorKind, Locale, Message, RequestId, Source,
-    SpaceId,
+    AgentId, Binding, CallError, CallOptions, Caller, ConversationId, Effect, ErrorKind, Locale, Message,
+    RequestId, Source, SpaceId,
 };
 use haft_llm::{EndReason, ToolChoice};
 use haft_runs::{Halt, RunContext};
 use jiff::Timestamp;
 use tokio::time::Instant;
+use uuid::Uuid;
 
-use crate::ask::{Telling, ask, cancelled};
+use crate::ask::{OUT_OF_TIME, Telling, ask, cancelled};
 use crate::at::{At, Budget, STOP, begun};
 use crate::carry::task_id;
 use crate::chat::Chat;
@@ -22,10 +25,11 @@ use crate::event::{ChatEvent, steps_of};
 use crate::fit::{Squeeze, fit};
 use crate::live::Talk;
 use crate::models::Asker;
+use crate::once::Within;
 use crate::prompt::{Images, image, request, shown_images};
 use crate::said::Letter;
 use crate::toolbox::{Toolbox, bound, offer, pinned};
-use crate::transcript::{CallState, Finish, Transcript, TurnEnd, TurnStep, key};
+use crate::transcript::{CallState, Finish, Transcript, Turn, TurnEnd, TurnStep, key};
 
 haft_core::templates! {
     NO_AGENT = "chat.noAgent",
@@ -40,6 +44,15 @@ haft_core::templates! {
     SHORTENED = "chat.shortened",
         "The conversation is longer than the model can read; older parts were left out",
         "对话超出模型可读取的长度；已省略较早的部分";
+    REFUSED = "chat.refused",
+        "The model, or its provider, refused to answer this",
+        "模型或其服务商拒绝回答";
+    FILTERED = "chat.filtered",
+        "The answer ends where the model's provider did not let it go on",
+        "服务商的内容审核中断了回答";
+    SAID_NOTHING = "chat.saidNothing",
+        "The model answered without a word",
+        "模型没有给出任何内容";
     DIED = "chat.died",
         "each of the {deaths} servers that worked on this turn ended in the middle of it",
         "处理本轮的 {deaths} 个服务进程均中途终止";
@@ -51,6 +64,9 @@ const TOO_LONG: &str = "llm.contextTooLong";
 /// So often a conversation is made shorter for a model that says so.
 const MOST_SQUEEZES: usize = 3;
 
+/// The last answer of a turn whose budget is spent may take so long.
+const LAST_WORDS: Duration = Duration::from_secs(60);
+
 /// The largest image that a conversation may hold, in bytes.
 const LARGEST_IMAGE: u64 = 10 << 20;
 
@@ -58,6 +74,8 @@ const LARGEST_IMAGE: u64 = 10 << 20;
 enum Stop {
     Halt(Halt),
     Failed(CallError),
+    /// In the middle of an answer, with words for whoever asked.
+    OutOfTime(String),
 }
 
 impl From<Halt> for Stop {
@@ -73,12 +91,13 @@ impl From<CallError> for Stop {
 }
 
 /// How a turn is carried on: by a run that is kept, or by nobody's.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Standing {
     pub(crate) is_kept: bool,
     pub(crate) is_durable: bool,
     /// So often a process died with it.
     pub(crate) deaths: u32,
+    pub(crate) within: Within,
 }
 
 impl Chat {
@@ -89,7 +108,7 @@ impl Chat {
         chat: &ChatRun,
         transcript: &mut Transcript,
         talk: &Arc<Talk>,
-        standing: Standing,
+        standing: &Standing,
     ) -> Result<Finish, Halt> {
         let chat = &chat.in_turn(transcript);
         if transcript.open().is_none() {
@@ -109,6 +128,7 @@ impl Chat {
             Err(Stop::Failed(error)) if error.kind() == ErrorKind::Cancelled => {
                 (Finish::Cancelled, Vec::new(), None)
             }
+            Err(Stop::OutOfTime(words)) => (Finish::MaxSteps, vec![words], None),
             Err(Stop::Failed(error)) => (Finish::Error, Vec::new(), Some(error)),
         };
         self.settle(cx, chat, transcript).await;
@@ -143,11 +163,11 @@ impl Chat {
             );
         }
         let text = match finish {
-            // What was told before nobody wanted more of it stays.
-            Finish::Cancelled => talk.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open)),
-            Finish::Stop | Finish::MaxSteps | Finish::ToolStop | Finish::Error | Finish::ToolCalls => {
-                last_words(open)
+            // What was told before nobody wanted more of it, or the time was over, stays.
+            Finish::Cancelled | Finish::MaxSteps => {
+                talk.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open))
             }
+            Finish::Stop | Finish::ToolStop | Finish::Error | Finish::ToolCalls => last_words(open),
         };
         let end = TurnEnd {
             finish,
@@ -174,7 +194,7 @@ impl Chat {
         chat: &ChatRun,
         transcript: &mut Transcript,
         talk: &Arc<Talk>,
-        standing: Standing,
+        standing: &Standing,
     ) -> Result<(Finish, Vec<String>), Stop> {
         let at = self.ready(cx, chat, transcript, talk, standing).await?;
         let images = self.images(&at, transcript).await;
@@ -183,8 +203,15 @@ impl Chat {
             if let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) {
                 if last.calls.is_empty() {
                     let is_beyond = is_forced || last.step > at.budget.steps;
-                    if last.answer.end == EndReason::Length {
-                        warnings.push(at.say(&Message::new(&CUT_SHORT)));
+                    let is_empty = last.answer.text.trim().is_empty();
+                    match last.answer.end {
+                        EndReason::Length => warnings.push(at.say(&Message::new(&CUT_SHORT))),
+                        EndReason::Filtered if is_empty => warnings.push(at.say(&Message::new(&REFUSED))),
+                        EndReason::Filtered => warnings.push(at.say(&Message::new(&FILTERED))),
+                        EndReason::Stop | EndReason::ToolCalls | EndReason::Other if is_empty => {
+                            warnings.push(at.say(&Message::new(&SAID_NOTHING)));
+                        }
+                        EndReason::Stop | EndReason::ToolCalls | EndReason::Other => {}
                     }
                     return Ok((if is_beyond { Finish::MaxSteps } else { Finish::Stop }, warnings));
                 }
@@ -220,7 +247,7 @@ impl Chat {
         chat: &ChatRun,
         transcript: &Transcript,
         talk: &Arc<Talk>,
-        standing: Standing,
+        standing: &Standing,
     ) -> Result<At, Stop> {
         let run = cx.run();
         let open = transcript.open();
@@ -256,11 +283,16 @@ impl Chat {
             agent.id = chat.agent.map(|agent| agent.to_string()), chat.tools = toolbox.len(),
             chat.model = format!("{}/{}", chosen.provider, chosen.name), "Chat: tools loaded"
         );
+        let (budget, within) = (Budget::of(agent.as_deref()), &standing.within);
+        let own = || ConversationId::from(Uuid::from(run.id));
         Ok(At {
             conversation: run.id,
             turn,
             caller,
-            budget: Budget::of(agent.as_deref()),
+            allowance: Arc::new(budget.left(open, &toolbox, within.allowance.clone())),
+            worked: open.map(Turn::worked).unwrap_or_default(),
+            recorded: standing.is_kept.then(own).or(within.conversation),
+            budget,
             agent,
             toolbox,
             chosen,
@@ -268,7 +300,7 @@ impl Chat {
             cancel: cx.cancellation().clone(),
             is_kept: standing.is_kept,
             is_durable: standing.is_durable,
-            depth: chat.depth,
+            depth: within.depth,
             began: Instant::now(),
         })
     }
@@ -309,7 +341,10 @@ impl Chat {
             conversation.id = %at.conversation, request.id = at.caller.request.as_ref().map(ToString::to_string),
             turn = at.turn, step, "Chat: model call {step}"
         );
-        let telling = Telling { talk: &at.talk, step, locale: at.caller.locale, cancel: &at.cancel };
+        let until = Instant::now() + if is_last { LAST_WORDS } else { at.left() };
+        let telling = Telling { at, step, until };
+        // What was said of an earlier step is not said again.
+        let known: HashSet<&str> = transcript.open().into_iter().flat_map(Turn::warnings).collect();
         let (mut answered, mut failed) = (None, None);
         let key = key::answer(at.turn, step);
         let asked = cx.step(&key, Effect::Read, || async {
@@ -326,9 +361,11 @@ impl Chat {
                 failed = Some(error);
                 Halt::Undone
             })?;
+            answer.warnings.retain(|warning| !known.contains(warning.as_str()));
             if is_last {
                 answer.calls.clear();
             }
+            at.allowance.take_tokens(answer.tokens());
             let kept = serde_json::to_value(&answer).unwrap_or_default();
             answered = Some(answer);
             Ok(kept)
@@ -341,6 +378,9 @@ impl Chat {
                     turn.steps.push(TurnStep { step, answer, calls });
                 }
                 Ok(is_shortened)
+            }
+            (Err(Halt::Undone), Some(error), _) if error.message().id() == OUT_OF_TIME.id => {
+                Err(Stop::OutOfTime(at.say(&at.no_more_time())))
             }
             (Err(Halt::Undone), Some(error), _) => Err(error.into()),
             (Err(halt), ..) => Err(halt.into()),
@@ -426,7 +466,7 @@ impl Chat {
 }
 
 /// What the turn said last: the words of its last answer, or of the tool that ended it.
-fn last_words(turn: &crate::transcript::Turn) -> String {
+fn last_words(turn: &Turn) -> String {
     let Some(last) = turn.steps.last() else { return String::new() };
     let stopped = last.calls.iter().find_map(|call| match &call.state {
         CallState::Done(result) if call.name == STOP => result["data"]["message"].as_str(),
@@ -435,11 +475,11 @@ fn last_words(turn: &crate::transcript::Turn) -> String {
     stopped.map_or_else(|| last.answer.text.clone(), str::to_owned)
 }
 
-pub(crate) fn request_of(turn: &crate::transcript::Turn) -> Option<&str> {
+pub(crate) fn request_of(turn: &Turn) -> Option<&str> {
     turn.input.iter().rev().find_map(|letter| letter.asked()?.request.as_deref())
 }
 
-fn locale_of(turn: &crate::transcript::Turn) -> Locale {
+fn locale_of(turn: &Turn) -> Locale {
     let asked = turn.input.iter().filter_map(Letter::asked).next_back();
     asked.map_or_else(Locale::default, |asked| asked.locale)
 }

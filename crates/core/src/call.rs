@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mask::Mask;
 use crate::{
-    AgentId, ArtifactBytes, ArtifactRef, Artifacts, Binding, CallError, CallId, ConversationId, Locale,
-    RequestId, Resumed, SecretRef, Secrets, SpaceId, ToolName, TraceParent, UserId, artifact,
+    AgentId, Allowance, ArtifactBytes, ArtifactRef, Artifacts, Binding, CallError, CallId, ConversationId,
+    Locale, RequestId, Resumed, SecretRef, Secrets, SpaceId, ToolName, TraceParent, UserId, artifact,
 };
 
 /// The door a call came through.
@@ -74,6 +74,8 @@ pub struct CallOptions {
     pub consent: Consent,
     /// So many agents and flows it is within.
     pub depth: u32,
+    /// What the turn may still cost that makes the call.
+    pub allowance: Option<Arc<Allowance>>,
     /// Where an upstream finds us when it has its answer.
     pub callback_url: Option<Arc<str>>,
     /// The call was parked, and goes on.
@@ -225,6 +227,8 @@ pub struct CallInfo {
     pub user: Option<UserId>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
+    /// The request that it came with.
+    pub request: Option<RequestId>,
     pub locale: Locale,
     pub deadline: Instant,
     /// Those that the tool's kind asked for.
@@ -234,6 +238,8 @@ pub struct CallInfo {
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// So many agents and flows the call is within.
     pub depth: u32,
+    /// What the turn may still cost that made the call.
+    pub allowance: Option<Arc<Allowance>>,
     /// Where an upstream finds us when it has its answer.
     pub callback_url: Option<Arc<str>>,
     /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
@@ -320,6 +326,16 @@ impl CallContext {
     /// So many agents and flows it is within.
     pub fn depth(&self) -> u32 {
         self.inner.depth
+    }
+
+    /// What the turn may still cost that made the call; whoever asks models and tools on its behalf spends of it.
+    pub fn allowance(&self) -> Option<&Arc<Allowance>> {
+        self.inner.allowance.as_ref()
+    }
+
+    /// The request that the call came with.
+    pub fn request(&self) -> Option<&RequestId> {
+        self.inner.request.as_ref()
     }
 
     /// 1 for the first.

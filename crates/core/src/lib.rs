@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod alert;
+pub mod allowance;
 pub mod arguments;
 pub mod artifact;
 pub mod binding;
@@ -37,6 +38,7 @@ pub mod tool;
 pub mod trace;
 pub mod user;
 
+pub use allowance::{Allowance, Short};
 pub use arguments::Arguments;
 pub use artifact::{ArtifactBytes, ArtifactRef, Artifacts};
 pub use binding::{Binding, ToolConfig};

@@ -6,11 +6,10 @@
 mod note;
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use haft_core::{CallError, Effect, ErrorKind, Progress};
 use serde_json::{Value, json};
@@ -334,9 +333,9 @@ impl RunContext {
             under_way.push(async move { (place, work.await) });
         }
         self.failpoints.pass("before_send");
-        while !under_way.is_empty() {
-            // What has come is noted while the others are still under way: none of them may take it along.
-            let Some((place, output)) = self.noting(under_way.next()).await? else { break };
+        let mut come = VecDeque::new();
+        // What has come is noted while the others are still under way: none of them may take it along.
+        while let Some((place, output)) = self.noting_next(&mut under_way, &mut come).await? {
             let output = Arc::new(output?);
             self.failpoints.pass("after_reply");
             if let Some((key, effect)) = keys.get(place) {

@@ -1,9 +1,11 @@
 //! Chat end to end: a real server, a model that speaks the true protocols in fragments, and tools over HTTP.
 
 mod bound;
+mod budgets;
 mod conversations;
 mod crashes;
 mod dialogue;
+mod heard;
 mod limits;
 mod logged;
 mod nesting;

@@ -1,8 +1,11 @@
 //! What a run has its journal note, and when: what may be done again together with what follows it, all else at once.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use haft_core::ErrorKind;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -61,6 +64,40 @@ impl RunContext {
                 let output = work.await;
                 noted.map(|()| output)
             }
+        }
+    }
+
+    /// The next of several things that comes, of those that have come first. They go on while what came before is noted:
+    /// one of them may hold what the journal waits for.
+    pub(super) async fn noting_next<F: Future>(
+        &mut self,
+        under_way: &mut FuturesUnordered<F>,
+        come: &mut VecDeque<F::Output>,
+    ) -> Result<Option<F::Output>, Halt> {
+        if !come.is_empty() {
+            return Ok(come.pop_front());
+        }
+        if self.unnoted.is_empty() && self.unwritten.is_none() || under_way.is_empty() {
+            return Ok(under_way.next().await);
+        }
+        if let Some(note_by) = self.note_by.filter(|note_by| *note_by > Instant::now())
+            && let Ok(next) = timeout_at(note_by, under_way.next()).await
+        {
+            return Ok(next);
+        }
+        let mut note = std::pin::pin!(self.note());
+        loop {
+            tokio::select! {
+                noted = &mut note => {
+                    noted?;
+                    break;
+                }
+                Some(next) = under_way.next(), if !under_way.is_empty() => come.push_back(next),
+            }
+        }
+        match come.pop_front() {
+            Some(next) => Ok(Some(next)),
+            None => Ok(under_way.next().await),
         }
     }
 

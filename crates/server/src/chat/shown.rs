@@ -18,7 +18,7 @@ pub(crate) fn facts(run: &Run, agent: Option<&str>) -> Value {
 }
 
 /// How it stands: at rest, at work, or waiting for a person or a task.
-fn status(run: &Run) -> &'static str {
+pub(crate) fn status(run: &Run) -> &'static str {
     match (run.status, run.waiting_for.as_deref()) {
         (RunStatus::Waiting, None | Some(haft_runs::INBOX)) => "idle",
         (RunStatus::Waiting, Some(_)) => "waiting",
@@ -38,7 +38,6 @@ pub(crate) fn turn(turn: &Turn) -> Value {
         "model": turn.steps.last().map(|step| step.answer.model.as_str()),
         "startedAt": turn.setup.at,
     });
-    let mut warnings: Vec<&String> = turn.steps.iter().flat_map(|step| &step.answer.warnings).collect();
     if let Some(end) = &turn.end {
         shown["message"] = json!({"role": "assistant", "content": end.text});
         shown["finishReason"] = json!(end.finish.as_str());
@@ -46,8 +45,8 @@ pub(crate) fn turn(turn: &Turn) -> Value {
         if let Some(error) = &end.error {
             shown["error"] = error.clone();
         }
-        warnings.extend(&end.warnings);
     }
+    let warnings: Vec<&str> = turn.warnings().collect();
     if !warnings.is_empty() {
         shown["warnings"] = json!(warnings);
     }

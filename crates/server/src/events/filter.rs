@@ -64,6 +64,11 @@ impl Filter {
         self.takes(name) && self.tool.as_deref().is_none_or(is_meant)
     }
 
+    /// Whether conversations are heard of at all; none is of a tool.
+    pub(super) fn takes_conversations(&self) -> bool {
+        self.takes(super::conversations::CHANGED) && self.tool.is_none()
+    }
+
     pub(super) fn takes(&self, name: &str) -> bool {
         let fits = |wanted: &Name| match wanted {
             Name::Whole(whole) => whole == name,

@@ -3,6 +3,7 @@
 //! Nothing here publishes: calls are told of by the engine, and changes are kept by the store.
 
 mod change;
+mod conversations;
 mod filter;
 mod frame;
 mod place;
@@ -18,6 +19,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::change::ShownChange;
+pub(crate) use self::conversations::Moved;
 pub(crate) use self::filter::Filter;
 pub(crate) use self::place::Place;
 pub(crate) use self::stream::EventStream;
@@ -42,6 +44,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
 /// Everyone who listens to events of this server.
 pub(crate) struct Listeners {
     changes: broadcast::Sender<Arc<Changes>>,
+    conversations: broadcast::Sender<Moved>,
     pub(crate) seats: Seats,
     stop: CancellationToken,
 }
@@ -50,6 +53,7 @@ impl Default for Listeners {
     fn default() -> Self {
         Self {
             changes: broadcast::Sender::new(STEPS),
+            conversations: broadcast::Sender::new(STEPS),
             seats: Seats::default(),
             stop: CancellationToken::new(),
         }
@@ -68,6 +72,16 @@ impl Listeners {
             // Nobody may listen; then there is nobody to tell.
             let _ = self.changes.send(Arc::new(changes));
         }
+    }
+
+    /// Tells its owner of a conversation that was renamed or deleted.
+    pub(crate) fn tell_of(&self, moved: Moved) {
+        // Here too nobody may listen.
+        let _ = self.conversations.send(moved);
+    }
+
+    fn conversations(&self) -> broadcast::Receiver<Moved> {
+        self.conversations.subscribe()
     }
 
     fn changes(&self) -> broadcast::Receiver<Arc<Changes>> {

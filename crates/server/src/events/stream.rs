@@ -13,6 +13,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
+use super::conversations::{CHANGED, ConversationFeed};
 use super::tasks::{TaskFeed, Told};
 use super::{Filter, Place, Seat, ShownChange, frame};
 use crate::api::Needs;
@@ -50,6 +51,7 @@ pub(crate) struct EventStream {
     /// All changes up to here were sent, or are not for this listener.
     seq: u64,
     tasks: Option<TaskFeed>,
+    conversations: Option<ConversationFeed>,
     /// There may be changes after that.
     is_behind: bool,
     /// They could not be read just now.
@@ -77,6 +79,8 @@ impl EventStream {
         let seq = since.map_or(last, |since| since.change.min(last));
         let known = since.and_then(|since| since.task);
         let tasks = TaskFeed::begin(app.tasks.get(), &filter, known).await?;
+        let moved = app.listeners.conversations();
+        let conversations = ConversationFeed::begin(app.tasks.get(), &filter, moved).await?;
         let place = Place { change: seq, task: tasks.as_ref().map(TaskFeed::place) };
         let opening = frame::ready(place, visitor.space).map_err(error::internal)?;
         let mut looks = interval_at(Instant::now() + LOOK, LOOK);
@@ -90,6 +94,7 @@ impl EventStream {
             changes,
             seq,
             tasks,
+            conversations,
             is_behind: seq < last,
             is_resting: false,
             is_certain: true,
@@ -125,6 +130,9 @@ impl EventStream {
                 }
                 changed = self.changes.recv() => self.changed(changed),
                 () = due(&mut self.tasks), if self.is_certain => self.hear_of_tasks(&mut piece).await?,
+                () = moves(&mut self.conversations), if self.is_certain => {
+                    self.hear_of_conversations(&mut piece).await?;
+                }
                 heard = hear(&mut self.calls), if self.is_certain => self.heard(heard, &mut piece)?,
             }
             if !piece.is_empty() {
@@ -193,6 +201,13 @@ impl EventStream {
         Ok(())
     }
 
+    /// Reads what is new of the listener's conversations.
+    async fn hear_of_conversations(&mut self, piece: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        let Some(feed) = &mut self.conversations else { return Ok(()) };
+        let Ok(Ok(news)) = timeout(PATIENCE, feed.read(&self.visitor)).await else { return Ok(()) };
+        news.iter().try_for_each(|told| frame::write(piece, None, CHANGED, told))
+    }
+
     /// A step of the change feed.
     fn changed(&mut self, changed: Result<Arc<Changes>, RecvError>) {
         match changed {
@@ -248,6 +263,14 @@ impl EventStream {
 async fn due(tasks: &mut Option<TaskFeed>) {
     match tasks {
         Some(tasks) => tasks.due().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// When there may be news of conversations; never, where there are none.
+async fn moves(conversations: &mut Option<ConversationFeed>) {
+    match conversations {
+        Some(conversations) => conversations.due().await,
         None => std::future::pending().await,
     }
 }

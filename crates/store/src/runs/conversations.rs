@@ -4,6 +4,7 @@
 
 use haft_core::{CallError, RunId, SpaceId, UserId};
 use haft_runs::{Run, WholeRun};
+use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
 
 use super::RunJournal;
@@ -18,6 +19,11 @@ pub struct ConversationFilter {
     pub words: Option<String>,
     pub agent: Option<String>,
 }
+
+/// So many that changed are read at once.
+const MOST_CHANGED: u32 = 200;
+
+const SELECT: &str = concat!("SELECT ", run_columns!());
 
 /// One that is not kept has no conversation.
 const OWN: &str = " FROM runs WHERE space_id = $1 AND user_id = $2 AND program = 'chat'
@@ -57,8 +63,7 @@ impl RunJournal {
         page: &Page,
     ) -> Result<(Vec<Run>, Option<String>), CallError> {
         let (_, last) = page.after()?;
-        let mut sql = concat!("SELECT ", run_columns!()).to_owned();
-        sql.push_str(OWN);
+        let mut sql = format!("{SELECT}{OWN}");
         let mut values = args![space, user];
         let mut and = |clause: &str, value: Arg| {
             values.push(value);
@@ -81,6 +86,19 @@ impl RunJournal {
         let rows = self.db().rows(AssertSqlSafe(sql), values).await?;
         let runs: Result<Vec<Run>, CallError> = rows.iter().map(run).collect();
         Ok(page.cut(runs?, |run| ("", format!("{} {}", run.changed_at.as_microsecond(), run.id))))
+    }
+
+    /// Some of those of a user that changed since a moment, or in it, in order.
+    pub async fn changed_conversations(
+        &self,
+        space: SpaceId,
+        user: UserId,
+        since: Timestamp,
+    ) -> Result<Vec<Run>, CallError> {
+        let sql = format!("{SELECT}{OWN} AND changed_at >= $3 ORDER BY changed_at, id LIMIT {MOST_CHANGED}");
+        // Of constants alone.
+        let rows = self.db().rows(AssertSqlSafe(sql), args![space, user, since]).await?;
+        rows.iter().map(run).collect()
     }
 
     /// Gives a conversation another title; false when there is none.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_core::{BoxFuture, CallError, ErrorKind, Message, RunId};
+use haft_core::{BoxFuture, CallError, ErrorKind, Message, RunId, SpaceId};
 use haft_runs::{Held, Lease, Letter, Place, RunKey, Sent, Wait};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -14,6 +14,7 @@ use super::start::KEY_REUSED;
 use super::writer::{Batch, Write};
 use crate::db::{Arg, Tx, args};
 use crate::failure;
+use crate::row::Row;
 
 /// So much is read at once; the rest is heard the next time.
 const PAGE: u64 = 100;
@@ -31,6 +32,9 @@ impl Write for Send {
         Box::pin(self.send(batch))
     }
 }
+
+const BY_KEY: &str =
+    "SELECT key_digest FROM run_inbox WHERE space_id = $1 AND run_id = $2 AND letter_key = $3";
 
 const TAKE: &str = concat!(
     "UPDATE runs SET status = 'running', epoch = epoch + 1, worker = $2, due_at = $3, waiting_for = NULL,
@@ -52,13 +56,10 @@ impl Send {
         if batch.tx.row(sql, args![*space, *id]).await?.is_none() {
             return Ok(Ok(Sent::Ended));
         }
-        if let Some(RunKey { key, digest }) = key {
-            let sql = "SELECT key_digest FROM run_inbox WHERE run_id = $1 AND letter_key = $2";
-            if let Some(row) = batch.tx.row(sql, args![*id, key]).await? {
-                let is_same = row.maybe_text(0)?.as_ref() == Some(digest);
-                let reused = || CallError::new(ErrorKind::Conflict, Message::new(&KEY_REUSED));
-                return Ok(if is_same { Ok(Sent::Before) } else { Err(reused()) });
-            }
+        if let Some(key) = key
+            && let Some(row) = batch.tx.row(BY_KEY, args![*space, *id, &key.key]).await?
+        {
+            return Ok(is_same(&row, key).map(|()| Sent::Before));
         }
         let is_waited_for = keep(&mut batch.tx, batch.now, *id, &message.to_string(), key.as_ref()).await?;
         match place {
@@ -129,11 +130,25 @@ pub(super) fn known_letters(wait: &Wait) -> u64 {
     wait.shown.as_ref().and_then(|shown| shown["after"].as_u64()).unwrap_or_default()
 }
 
+/// What was sent with a key may be sent again, and nothing else with the same key.
+fn is_same(row: &Row, key: &RunKey) -> Result<(), CallError> {
+    if row.maybe_text(0)?.as_ref() == Some(&key.digest) {
+        return Ok(());
+    }
+    Err(CallError::new(ErrorKind::Conflict, Message::new(&KEY_REUSED)))
+}
+
 impl RunJournal {
+    /// Whether something was sent to a run with this key before; an error where that was something else.
+    pub async fn was_sent(&self, space: SpaceId, run: RunId, key: &RunKey) -> Result<bool, CallError> {
+        let rows = self.db().rows(BY_KEY, args![space, run, &key.key]).await?;
+        rows.first().map_or(Ok(false), |row| is_same(row, key).map(|()| true))
+    }
+
     pub(super) async fn sent(&self, run: RunId, after: u64) -> Result<Vec<(u64, Value)>, CallError> {
         let sql = "SELECT n, message FROM run_inbox WHERE run_id = $1 AND n > $2 ORDER BY n LIMIT $3";
         let rows = self.db().rows(sql, args![run, after, PAGE]).await?;
-        let read = |row: &crate::row::Row| {
+        let read = |row: &Row| {
             let message = serde_json::from_str(&row.text(1)?).map_err(failure::unreadable)?;
             Ok((row.number(0)?, message))
         };

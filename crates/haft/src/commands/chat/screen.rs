@@ -25,6 +25,8 @@ pub(super) struct Screen<O, E> {
     /// Somebody sees the words as they come; otherwise they come when they are final.
     is_live: bool,
     line: Line,
+    /// The words of this turn that were shown as they came.
+    told: String,
     usage: Value,
     /// What went wrong in this turn.
     failure: Option<ErrorKind>,
@@ -40,7 +42,8 @@ enum Line {
 
 impl<O: Write, E: Write> Screen<O, E> {
     pub(super) fn new(out: O, err: E, is_live: bool) -> Self {
-        Self { out, err, is_live, line: Line::Empty, usage: Value::Null, failure: None }
+        let (line, told, usage) = (Line::Empty, String::new(), Value::Null);
+        Self { out, err, is_live, line, told, usage, failure: None }
     }
 
     /// Shows what happened.
@@ -50,7 +53,10 @@ impl<O: Write, E: Write> Screen<O, E> {
             "turn.start" => self.begin(),
             "message.delta" if self.is_live => self.words(text(data, "text")),
             "reasoning.delta" if self.is_live => self.thoughts(text(data, "text")),
-            "message.reset" | "turn.reset" => self.note("asking again…"),
+            "message.reset" | "turn.reset" => {
+                self.told.clear();
+                self.note("asking again…");
+            }
             "tool.call" => {
                 let arguments = show::line(&data["arguments"].to_string(), ARGUMENTS);
                 self.note(&format!("⚙ {} {arguments}", text(data, "name")));
@@ -77,6 +83,7 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     fn begin(&mut self) {
         self.end_line();
+        self.told.clear();
         self.usage = Value::Null;
         self.failure = None;
     }
@@ -86,6 +93,7 @@ impl<O: Write, E: Write> Screen<O, E> {
             self.end_line();
         }
         self.line = if words.ends_with('\n') { Line::Empty } else { Line::Words };
+        self.told.push_str(words);
         let _ = write!(self.out, "{}", harmless(words));
         let _ = self.out.flush();
     }
@@ -100,7 +108,10 @@ impl<O: Write, E: Write> Screen<O, E> {
     }
 
     fn final_words(&mut self, words: &str) {
-        if !self.is_live && !words.is_empty() {
+        // Words that no model wrote, such as those of the tool that ended the turn, were not told as they came.
+        let is_told = self.is_live && self.told.ends_with(words);
+        if !words.is_empty() && !is_told {
+            self.end_line();
             let _ = writeln!(self.out, "{}", harmless(words).trim_end_matches('\n'));
             let _ = self.out.flush();
         }

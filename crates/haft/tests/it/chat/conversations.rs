@@ -168,6 +168,20 @@ async fn the_same_key_is_the_same_answer() {
     let again = keyed.post("/api/chat", &body).await;
     assert_eq!((said(&second), second.data()), ("one|two", again.data()));
     assert_eq!(desk.model.seen().len(), 2);
+    // What it replaced is not there any more, and is not looked for again.
+    let keyed = desk.api.with("idempotency-key", "order-3");
+    let body = json!({"conversationId": id, "replaces": 2, "messages": [user("three")]});
+    let third = keyed.post("/api/chat", &body).await;
+    let again = keyed.post("/api/chat", &body).await;
+    assert_eq!(
+        (third.status, said(&third), third.data()),
+        (200, "one|three", again.data()),
+        "{}",
+        again.body
+    );
+    assert_eq!(desk.model.seen().len(), 3);
+    let other = json!({"conversationId": id, "replaces": 2, "messages": [user("four")]});
+    assert_eq!(keyed.post("/api/chat", &other).await.status, 409);
 }
 
 #[tokio::test]

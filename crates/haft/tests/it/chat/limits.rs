@@ -204,6 +204,9 @@ async fn one_users_turns_leave_room_for_those_of_others() {
     let refused = desk.api.post("/api/chat", &body).await;
     assert_eq!((refused.status, refused.kind()), (429, "RateLimit"), "{}", refused.body);
     assert_eq!(refused.header("retry-after"), Some("2"));
+    let plain = json!({"model": agent, "messages": [user("x")]});
+    let refused = desk.api.post("/v1/chat/completions", &plain).await;
+    assert_eq!(refused.status, 429, "whether it is kept or not: {}", refused.body);
     let other = crate::agents::stranger(&desk.server, &desk.api).await;
     let theirs = other.post("/api/chat", &json!({"messages": [user("x")], "detach": true})).await;
     assert_eq!(theirs.status, 202, "somebody else has room: {}", theirs.body);

@@ -63,6 +63,7 @@ async fn each_line_of_a_chat_says_where_it_belongs() {
         "Chat: tool call",
         "Chat: tool call",
         "Chat: tool done",
+        "Chat: tool done",
         "Chat: model call 2",
         "Chat: finished",
     ];
@@ -74,8 +75,9 @@ async fn each_line_of_a_chat_says_where_it_belongs() {
     for (line, facts) in [
         (1, &["chat.tools=1", "openai/test-model"][..]),
         (3, &["tool.name=\"weather\"", "call.id="]),
-        (5, &["call.ms=", "call.attempts=1", "call.outcome=\"success\""]),
-        (7, &["chat.steps=2", "chat.total_ms=", "chat.finish=\"stop\""]),
+        (5, &["tool.name=nothing", "call.attempts=0", "call.outcome=\"NotFound\""]),
+        (6, &["tool.kind=\"http\"", "call.ms=", "call.attempts=1", "call.outcome=\"success\""]),
+        (8, &["chat.steps=2", "chat.total_ms=", "chat.finish=\"stop\""]),
     ] {
         for fact in facts {
             assert!(lines[line].contains(fact), "{} does not say {fact}", lines[line]);
@@ -108,5 +110,6 @@ async fn what_came_of_a_task_is_said_once_when_it_is_known() {
     let lines = logged.lines("Chat: finished").await;
     let done: Vec<&String> = lines.iter().filter(|line| line.contains("Chat: tool done")).collect();
     assert_eq!(done.len(), 2, "{lines:#?}");
+    assert!(lines.iter().all(|line| line.contains("request.id=")), "{lines:#?}");
     assert!(done.iter().all(|line| line.contains("call.outcome=\"success\"")), "{done:#?}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{DIALECTS, Desk, said, user};
 
-async fn agent_tool(desk: &Desk, name: &str, agent: &str) {
+pub(super) async fn agent_tool(desk: &Desk, name: &str, agent: &str) {
     let tool = json!({
         "name": name, "description": "Asks a colleague.", "type": "agent", "config": {"agent": agent},
         "timeout": 60_000, "totalTimeout": 60_000,

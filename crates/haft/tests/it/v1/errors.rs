@@ -1,8 +1,11 @@
 //! Failures: a status and OpenAI's form before the first byte, an error line after it.
 
+use std::sync::Arc;
+
 use axum::http::Method;
-use haft_testkit::{Client, Dialect, ModelReply};
+use haft_testkit::{AskedModel, Client, Dialect, ModelReply};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::{COMPLETIONS, RESPONSES, body, complete, function};
 use crate::chat::{Desk, user};
@@ -122,15 +125,29 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
 
 #[tokio::test]
 async fn a_model_that_fails_within_its_answer_is_an_error_in_the_stream() {
-    let desk = Desk::new(async |_| ModelReply::says("It is so that ").error_in_stream("broken")).await;
+    // What fails before anything was sent is an answer of its own, so it fails when something was.
+    let gates = [Arc::new(Semaphore::new(2)), Arc::new(Semaphore::new(2))];
+    let held = gates.clone();
+    let desk =
+        Desk::new(move |asked: AskedModel| {
+            let gate = held[usize::from(asked.user_text() == "ho")].clone();
+            async move {
+                ModelReply::says("It is so that ").in_fragments_of(4).hold(gate).error_in_stream("broken")
+            }
+        })
+        .await;
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
     let asked = body(&agent, &json!([user("hi")]), &json!({"stream": true}));
-    let events = desk.api.post_for_events(COMPLETIONS, &asked).await.all().await;
+    let events = desk.api.post_for_events(COMPLETIONS, &asked).await;
+    gates[0].add_permits(100);
+    let events = events.all().await;
     assert_eq!(super::words(&events), "It is so that ");
     let error = &events[events.len() - 2].data["error"];
     assert_eq!((&error["type"], &error["code"]), (&json!("server_error"), &json!("server_error")), "{error}");
-    let asked = json!({"model": agent, "input": "hi", "stream": true, "store": false});
-    let events = desk.api.post_for_events(RESPONSES, &asked).await.all().await;
+    let asked = json!({"model": agent, "input": "ho", "stream": true, "store": false});
+    let events = desk.api.post_for_events(RESPONSES, &asked).await;
+    gates[1].add_permits(100);
+    let events = events.all().await;
     let last = events.last().expect("an end");
     assert_eq!((last.name.as_str(), &last.data["response"]["status"]), ("response.failed", &json!("failed")));
     assert_eq!(last.data["response"]["id"], events[0].data["response"]["id"]);

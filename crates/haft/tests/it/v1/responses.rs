@@ -194,3 +194,43 @@ async fn a_response_that_is_cut_short_is_incomplete() {
     let events = desk.api.post_for_events(RESPONSES, &body).await.all().await;
     assert_eq!(events.last().expect("an end").name, "response.incomplete");
 }
+
+#[tokio::test]
+async fn thoughts_are_items_of_their_own_whole_and_streamed() {
+    let desk = Desk::new(async |_| {
+        ModelReply::new().reasoning("Hm, let me see.").text("It is dry.").in_fragments_of(5)
+    })
+    .await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let whole = respond(&desk, &agent, json!("Well?"), json!({})).await;
+    let kinds = |output: &Value| -> Vec<Value> {
+        output.as_array().expect("a list").iter().map(|item| item["type"].clone()).collect()
+    };
+    assert_eq!(kinds(&whole["output"]), ["reasoning", "message"]);
+    assert_eq!(whole["output"][0]["summary"][0]["text"], "Hm, let me see.");
+    let asked = json!({"model": agent, "input": "Well?", "stream": true});
+    let events = desk.api.post_for_events(RESPONSES, &asked).await.all().await;
+    let joined = |name: &str| -> String {
+        let deltas = events.iter().filter(|event| event.name == name);
+        deltas.filter_map(|event| event.data["delta"].as_str()).collect()
+    };
+    assert_eq!(joined("response.reasoning_summary_text.delta"), "Hm, let me see.");
+    assert_eq!(joined("response.output_text.delta"), "It is dry.");
+    let done = &events.last().expect("an end").data["response"];
+    assert_eq!(kinds(&done["output"]), ["reasoning", "message"]);
+    let added: Vec<&Value> = events
+        .iter()
+        .filter(|event| event.name == "response.output_item.added")
+        .map(|event| &event.data["output_index"])
+        .collect();
+    assert_eq!(added, [&json!(0), &json!(1)]);
+    // Clients send them back, or refer to them.
+    let back = json!([
+        {"role": "user", "content": "Well?"},
+        {"type": "item_reference", "id": done["output"][0]["id"]},
+        {"type": "item_reference", "id": done["output"][1]["id"]},
+        {"role": "user", "content": "Really?"},
+    ]);
+    assert_eq!(text(&respond(&desk, &agent, back, json!({})).await), "It is dry.");
+    desk.check();
+}

@@ -154,7 +154,10 @@ async fn answer(
             let whole = super::conversations::find_whole(state, &caller, &id.to_string()).await?;
             check_new(&wish)?;
             check_agent(state, &caller, &wish, whole.run.about.agent.as_deref()).await?;
-            if let Some(turn) = wish.replaces {
+            // What was said before with the same key is answered once more, and changes nothing.
+            if let Some(turn) = wish.replaces
+                && !was_said(tasks, &caller, id, key.as_ref()).await?
+            {
                 check_turn(&whole, turn)?;
                 // Nobody wants what is replaced, whatever it waits for.
                 tasks.chat.stop_here(id);
@@ -250,7 +253,6 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
         source: caller.source,
         asking: Asking { wanted: own, ..Asking::default() },
         client_tools: Vec::new(),
-        depth: 0,
     })
 }
 
@@ -288,6 +290,19 @@ async fn check_tools(state: &AppState, caller: &Caller, names: &[String]) -> Res
     });
     let violations: Vec<Violation> = violations.collect();
     if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
+}
+
+/// Whether something was said in a conversation before, with the same key.
+pub(crate) async fn was_said(
+    tasks: &Tasks,
+    caller: &Caller,
+    conversation: RunId,
+    key: Option<&RunKey>,
+) -> Result<bool, CallError> {
+    match key {
+        Some(key) => tasks.journal.was_sent(caller.space, conversation, key).await,
+        None => Ok(false),
+    }
 }
 
 fn check_turn(whole: &WholeRun, turn: u32) -> Result<(), CallError> {

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::chat::ask::{Answering, Way};
-use super::chat::{asked_at, last_place, letter_id, of_conversation, tasks};
+use super::chat::{asked_at, last_place, letter_id, of_conversation, tasks, was_said};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::{Known, Who};
@@ -26,6 +26,7 @@ use crate::chat::follow::{Follow, Place};
 use crate::chat::{messages, said_in, shown, to_go_on, transcript};
 use crate::envelope;
 use crate::error::Failure;
+use crate::events::Moved;
 use crate::query::{ListOf, Named, Parameters};
 use crate::request::{Asked, Keyed};
 use crate::tasks::key_of;
@@ -218,6 +219,8 @@ async fn rename(
     }
     if let Some(user) = caller.user {
         tasks(&state)?.journal.rename(caller.space, user, run.id, title).await?;
+        let status = shown::status(&run);
+        state.listeners.tell_of(Moved { space: caller.space, user, id: run.id, status });
     }
     let run = find(&state, &caller, &name).await?;
     Ok(envelope::success(StatusCode::OK, facts(&state, &run, &mut HashMap::new()).await?))
@@ -240,6 +243,8 @@ async fn remove(
     if let Some(user) = caller.user {
         tasks.journal.delete_conversation(caller.space, user, run.id).await?;
         tasks.chat.forget(run.id);
+        let status = "deleted";
+        state.listeners.tell_of(Moved { space: caller.space, user, id: run.id, status });
     }
     Ok(envelope::success(StatusCode::OK, data))
 }
@@ -293,7 +298,9 @@ async fn go_on(
             })
         }
         None => {
-            check_unfinished(&said_in(&whole.run, &whole.steps)?)?;
+            if !was_said(tasks, &caller, whole.run.id, key.as_ref()).await? {
+                check_unfinished(&said_in(&whole.run, &whole.steps)?)?;
+            }
             Letter::GoOn(GoOn { id: id.clone(), asked: asked_at(&asked) })
         }
     };

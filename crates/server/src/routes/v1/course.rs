@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_agent::{Chat, ChatEvent, ChatRun, Talk, Turn};
+use haft_agent::{Chat, ChatEvent, ChatRun, Talk, Turn, Within};
 use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId};
 use haft_store::RunJournal;
 use tokio::sync::watch;
@@ -54,7 +54,8 @@ impl Course {
     ) -> Self {
         let (chat, caller, telling, stop) = (chat.clone(), caller.clone(), talk.clone(), cancel.clone());
         #[expect(clippy::disallowed_methods, reason = "it ends when whoever waits for it goes away")]
-        let work = tokio::spawn(async move { chat.once(&caller, &run, &telling, stop).await });
+        let work =
+            tokio::spawn(async move { chat.once(&caller, &run, &telling, Within::default(), stop).await });
         let count = talk.count();
         let _cancel = cancel.drop_guard();
         let unkept = Unkept { talk, count, heard: 0, work: Some(work), ended: None, _cancel };

@@ -11,6 +11,7 @@ const RUN: usize = 22;
 const CALL: &str = "call_";
 const MESSAGE: &str = "msg_";
 const RESPONSE: &str = "resp_";
+const THOUGHT: &str = "rs_";
 
 /// One call among those of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +57,16 @@ pub(super) struct MessagePlace {
 
 impl MessagePlace {
     pub(super) fn id(self) -> String {
-        format!("{MESSAGE}{}_{}-{}", written(self.run), self.turn, self.step)
+        format!("{MESSAGE}{}", self.tail())
+    }
+
+    /// The id of what the model thought before it spoke.
+    pub(super) fn thought(self) -> String {
+        format!("{THOUGHT}{}", self.tail())
+    }
+
+    fn tail(self) -> String {
+        format!("{}_{}-{}", written(self.run), self.turn, self.step)
     }
 
     pub(super) fn read(id: &str) -> Option<Self> {
@@ -64,6 +74,11 @@ impl MessagePlace {
         let (turn, step) = numbers.split_once('-')?;
         Some(Self { run, turn: turn.parse().ok()?, step: step.parse().ok()? })
     }
+}
+
+/// Whether an id is of something that a model thought.
+pub(super) fn is_thought(id: &str) -> bool {
+    id.starts_with(THOUGHT)
 }
 
 /// The id of a response: a turn of a run.

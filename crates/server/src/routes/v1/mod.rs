@@ -15,7 +15,9 @@ mod responses;
 mod stream;
 mod words;
 
+use haft_agent::Turn;
 use haft_core::Template;
+use serde_json::{Value, json};
 
 use crate::api::{Base, Needs, Route};
 
@@ -47,4 +49,12 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     let own =
         [models::TEMPLATES, question::TEMPLATES, reading::TEMPLATES, responses::TEMPLATES, words::TEMPLATES];
     own.into_iter().flatten().copied()
+}
+
+/// Adds what whoever asked should know, in a field of our own, which clients that do not know it pass over.
+fn warn(answer: &mut Value, turn: &Turn) {
+    let warnings: Vec<&str> = turn.warnings().collect();
+    if !warnings.is_empty() {
+        answer["warnings"] = json!(warnings);
+    }
 }

@@ -149,7 +149,6 @@ impl Question {
             source: caller.source,
             asking: self.asking,
             client_tools: self.tools,
-            depth: 0,
         };
         let Some(keeping) = keeping else {
             return Ok(Course::unkept(

@@ -26,7 +26,7 @@ pub(super) struct Words {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Text { step: u32, text: String },
-    Thought(String),
+    Thought { step: u32, text: String },
 }
 
 impl Words {
@@ -36,7 +36,7 @@ impl Words {
             ChatEvent::Text { step, text } => self.text(*step, text),
             ChatEvent::Reasoning { step, text } => {
                 self.enter(*step);
-                Ok((!self.is_thought).then(|| Said::Thought(text.clone())))
+                Ok((!self.is_thought).then(|| Said::Thought { step: *step, text: text.clone() }))
             }
             ChatEvent::MessageReset { step } => {
                 self.reset(*step);
@@ -130,7 +130,7 @@ mod tests {
         let mut all = String::new();
         for event in events {
             match words.hear(event)? {
-                Some(Said::Text { text, .. } | Said::Thought(text)) => all.push_str(&text),
+                Some(Said::Text { text, .. } | Said::Thought { text, .. }) => all.push_str(&text),
                 None => {}
             }
         }

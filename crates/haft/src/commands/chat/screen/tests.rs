@@ -59,6 +59,20 @@ fn a_pipe_gets_the_answer_alone() {
 }
 
 #[test]
+fn the_words_of_a_tool_that_ended_the_turn_are_seen() {
+    let stopped = [
+        ("turn.start", json!({"turn": 1})),
+        ("message.delta", json!({"text": "A moment."})),
+        ("tool.call", json!({"name": "stop_response", "arguments": {}})),
+        ("tool.result", json!({"name": "stop_response", "success": true, "executionTime": 0})),
+        ("message.done", json!({"message": {"content": "It is dry."}})),
+        ("done", json!({"finishReason": "tool_stop", "steps": 1})),
+    ];
+    assert_eq!(seen(true, &stopped).0, "A moment.\nIt is dry.\n");
+    assert_eq!(seen(false, &stopped).0, "It is dry.\n");
+}
+
+#[test]
 fn what_went_wrong_is_said_and_told_by_the_code() {
     let failed = [
         ("message.delta", json!({"text": "Half"})),

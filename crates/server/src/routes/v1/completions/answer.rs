@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::routes::v1::ids::CallPlace;
+use crate::routes::v1::warn;
 
 /// What is the same in all parts of an answer.
 #[derive(Debug, Clone)]
@@ -37,7 +38,7 @@ impl Head {
         if !calls.is_empty() {
             message["tool_calls"] = calls.iter().map(ClientCall::shown).collect();
         }
-        json!({
+        let mut completion = json!({
             "id": self.id,
             "object": "chat.completion",
             "created": self.created,
@@ -46,7 +47,9 @@ impl Head {
                 "index": 0, "message": message, "logprobs": null, "finish_reason": finish_reason(turn),
             }],
             "usage": usage(turn),
-        })
+        });
+        warn(&mut completion, turn);
+        completion
     }
 
     /// A part of it, with the one choice that there is.

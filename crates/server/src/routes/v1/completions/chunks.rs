@@ -8,6 +8,7 @@ use super::answer::{ClientCall, Head, client_calls, finish_reason, usage};
 use crate::routes::v1::course::Heard;
 use crate::routes::v1::error::Failed;
 use crate::routes::v1::stream::Telling;
+use crate::routes::v1::warn;
 use crate::routes::v1::words::{Said, Words};
 
 /// Between the words of two steps.
@@ -56,7 +57,7 @@ impl Telling for Chunks {
                 let text = if is_another { format!("{APART}{text}") } else { text };
                 self.delta(&json!({"content": text}), out);
             }
-            Some(Said::Thought(text)) => self.delta(&json!({"reasoning_content": text}), out),
+            Some(Said::Thought { text, .. }) => self.delta(&json!({"reasoning_content": text}), out),
             None => {}
         }
         Ok(())
@@ -66,7 +67,9 @@ impl Telling for Chunks {
         for (index, call) in client_calls(self.head.run, turn).iter().enumerate() {
             self.call(index, call, out);
         }
-        line(&self.head.chunk(&json!({}), Some(finish_reason(turn))), out);
+        let mut last = self.head.chunk(&json!({}), Some(finish_reason(turn)));
+        warn(&mut last, turn);
+        line(&last, out);
         if self.has_usage {
             let mut chunk = self.head.part(json!([]));
             chunk["usage"] = usage(turn);

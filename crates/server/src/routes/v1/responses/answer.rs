@@ -10,7 +10,7 @@ use super::items;
 use crate::routes::v1::completions::finish_reason;
 use crate::routes::v1::course::Course;
 use crate::routes::v1::error::Failed;
-use crate::routes::v1::ids;
+use crate::routes::v1::{ids, warn};
 
 /// What is the same from the beginning of a response to its end.
 pub(super) struct Head {
@@ -76,6 +76,7 @@ impl Head {
         let mut response = self.fields.clone();
         response["output"] = Value::Array(output);
         response["usage"] = usage(turn);
+        warn(&mut response, turn);
         let reason = match finish_reason(turn) {
             "length" => Some("max_output_tokens"),
             "content_filter" => Some("content_filter"),

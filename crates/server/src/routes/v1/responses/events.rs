@@ -20,19 +20,74 @@ pub(super) struct Events {
     sequence: u64,
     /// What is whole.
     output: Vec<Value>,
-    /// The message that words are added to.
+    /// What words are added to.
     open: Option<Open>,
+    /// The last step whose words were begun: what is thought after them is not told.
+    spoken: u32,
 }
 
 struct Open {
     step: u32,
+    kind: Kind,
     id: String,
     text: String,
 }
 
+/// What an item is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Message,
+    Thought,
+}
+
+/// How the parts of an item are told, for each kind.
+struct Names {
+    added: &'static str,
+    delta: &'static str,
+    done: &'static str,
+    part_done: &'static str,
+    /// The number of the part.
+    index: &'static str,
+}
+
+impl Kind {
+    fn names(self) -> Names {
+        match self {
+            Self::Message => Names {
+                added: "response.content_part.added",
+                delta: "response.output_text.delta",
+                done: "response.output_text.done",
+                part_done: "response.content_part.done",
+                index: "content_index",
+            },
+            Self::Thought => Names {
+                added: "response.reasoning_summary_part.added",
+                delta: "response.reasoning_summary_text.delta",
+                done: "response.reasoning_summary_text.done",
+                part_done: "response.reasoning_summary_part.done",
+                index: "summary_index",
+            },
+        }
+    }
+
+    fn part(self, text: &str) -> Value {
+        match self {
+            Self::Message => items::text_part(text),
+            Self::Thought => items::summary_part(text),
+        }
+    }
+
+    fn item(self, id: &str, text: &str) -> Value {
+        match self {
+            Self::Message => items::message(id, text),
+            Self::Thought => items::thought(id, text),
+        }
+    }
+}
+
 impl Events {
     pub(super) fn new(head: Head) -> Self {
-        Self { head, words: Words::default(), sequence: 0, output: Vec::new(), open: None }
+        Self { head, words: Words::default(), sequence: 0, output: Vec::new(), open: None, spoken: 0 }
     }
 
     fn event(&mut self, kind: &str, mut data: Value, out: &mut String) {
@@ -42,47 +97,50 @@ impl Events {
         out.push_str(&format!("event: {kind}\ndata: {data}\n\n"));
     }
 
-    fn text(&mut self, step: u32, text: &str, out: &mut String) {
-        if self.open.as_ref().is_some_and(|open| open.step != step) {
+    fn words(&mut self, kind: Kind, step: u32, text: &str, out: &mut String) {
+        if self.open.as_ref().is_some_and(|open| (open.step, open.kind) != (step, kind)) {
             self.close(out);
         }
-        let index = self.output.len();
+        let (index, names) = (self.output.len(), kind.names());
         let id = match &self.open {
             Some(open) => open.id.clone(),
             None => {
-                let id = MessagePlace { run: self.head.run, turn: self.head.turn, step }.id();
-                let item = json!({"output_index": index, "item": items::begun_message(&id)});
-                self.event("response.output_item.added", item, out);
-                let part = json!({
-                    "item_id": id, "output_index": index, "content_index": 0, "part": items::text_part(""),
-                });
-                self.event("response.content_part.added", part, out);
-                self.open = Some(Open { step, id: id.clone(), text: String::new() });
+                let place = MessagePlace { run: self.head.run, turn: self.head.turn, step };
+                let (id, begun) = match kind {
+                    Kind::Message => (place.id(), items::begun_message(&place.id())),
+                    Kind::Thought => (place.thought(), items::begun_thought(&place.thought())),
+                };
+                self.event("response.output_item.added", json!({"output_index": index, "item": begun}), out);
+                let part =
+                    json!({"item_id": id, "output_index": index, names.index: 0, "part": kind.part("")});
+                self.event(names.added, part, out);
+                self.open = Some(Open { step, kind, id: id.clone(), text: String::new() });
                 id
             }
         };
         if let Some(open) = &mut self.open {
             open.text.push_str(text);
         }
-        let delta = json!({
-            "item_id": id, "output_index": index, "content_index": 0, "delta": text, "logprobs": [],
-        });
-        self.event("response.output_text.delta", delta, out);
+        let mut delta = json!({"item_id": id, "output_index": index, names.index: 0, "delta": text});
+        if kind == Kind::Message {
+            self.spoken = step;
+            delta["logprobs"] = json!([]);
+        }
+        self.event(names.delta, delta, out);
     }
 
-    /// Ends the message that is open.
+    /// Ends the item that is open.
     fn close(&mut self, out: &mut String) {
-        let Some(Open { id, text, .. }) = self.open.take() else { return };
-        let index = self.output.len();
-        let done = json!({
-            "item_id": id, "output_index": index, "content_index": 0, "text": text, "logprobs": [],
-        });
-        self.event("response.output_text.done", done, out);
-        let part = json!({
-            "item_id": id, "output_index": index, "content_index": 0, "part": items::text_part(&text),
-        });
-        self.event("response.content_part.done", part, out);
-        let item = items::message(&id, &text);
+        let Some(Open { kind, id, text, .. }) = self.open.take() else { return };
+        let (index, names) = (self.output.len(), kind.names());
+        let mut done = json!({"item_id": id, "output_index": index, names.index: 0, "text": text});
+        if kind == Kind::Message {
+            done["logprobs"] = json!([]);
+        }
+        self.event(names.done, done, out);
+        let part = json!({"item_id": id, "output_index": index, names.index: 0, "part": kind.part(&text)});
+        self.event(names.part_done, part, out);
+        let item = kind.item(&id, &text);
         self.event("response.output_item.done", json!({"output_index": index, "item": item}), out);
         self.output.push(item);
     }
@@ -120,8 +178,11 @@ impl Telling for Events {
             return Ok(());
         };
         match self.words.hear(event)? {
-            Some(Said::Text { step, text }) => self.text(step, &text, out),
-            Some(Said::Thought(_)) | None => {}
+            Some(Said::Text { step, text }) => self.words(Kind::Message, step, &text, out),
+            Some(Said::Thought { step, text }) if step > self.spoken => {
+                self.words(Kind::Thought, step, &text, out);
+            }
+            Some(Said::Thought { .. }) | None => {}
         }
         Ok(())
     }

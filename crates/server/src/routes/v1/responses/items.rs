@@ -1,4 +1,4 @@
-//! What a response holds: messages and calls, each with an id of its own.
+//! What a response holds: thoughts, messages and calls, each with an id of its own.
 
 use haft_agent::Turn;
 use haft_core::RunId;
@@ -23,6 +23,20 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
 }
 
+/// What a model thought, which is shown as a summary of it.
+pub(super) fn thought(id: &str, text: &str) -> Value {
+    json!({"type": "reasoning", "id": id, "status": "completed", "summary": [summary_part(text)]})
+}
+
+/// The same before there are thoughts.
+pub(super) fn begun_thought(id: &str) -> Value {
+    json!({"type": "reasoning", "id": id, "status": "in_progress", "summary": []})
+}
+
+pub(super) fn summary_part(text: &str) -> Value {
+    json!({"type": "summary_text", "text": text})
+}
+
 /// A call that the client is to carry out.
 pub(super) fn call(call: &ClientCall) -> Value {
     json!({
@@ -40,14 +54,23 @@ pub(super) fn begun_call(of: &ClientCall) -> Value {
 
 /// All of a turn that has ended.
 pub(super) fn of(run: RunId, turn: &Turn) -> Vec<Value> {
-    let id = |step: u32| MessagePlace { run, turn: turn.turn, step }.id();
-    let spoken = turn.steps.iter().filter(|step| !step.answer.text.is_empty());
-    let mut items: Vec<Value> = spoken.map(|step| message(&id(step.step), &step.answer.text)).collect();
+    let place = |step: u32| MessagePlace { run, turn: turn.turn, step };
+    let mut items: Vec<Value> = Vec::new();
+    for step in &turn.steps {
+        let (place, answer) = (place(step.step), &step.answer);
+        let thoughts = answer.reasoning.as_ref().map(|thought| thought.text.as_str()).unwrap_or_default();
+        if !thoughts.is_empty() {
+            items.push(thought(&place.thought(), thoughts));
+        }
+        if !answer.text.is_empty() {
+            items.push(message(&place.id(), &answer.text));
+        }
+    }
     if let (Some(end), Some(last)) = (&turn.end, turn.steps.last())
         && !end.text.is_empty()
         && last.answer.text != end.text
     {
-        items.push(message(&id(last.step + 1), &end.text));
+        items.push(message(&place(last.step + 1).id(), &end.text));
     }
     items.extend(client_calls(run, turn).iter().map(call));
     items

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::chat::messages::{BAD_ROLE, NOT_MESSAGES};
 use crate::routes::v1::error::wrong;
+use crate::routes::v1::ids::is_thought;
 use crate::routes::v1::question::{Keep, keep};
 use crate::routes::v1::reading::{Fields, UNSUPPORTED, content, result};
 
@@ -117,6 +118,7 @@ fn read_item(at: &str, item: &Value) -> Result<Option<Item>, CallError> {
             Ok(Some(Item::Said(Message { role: Role::Tool, content: vec![result] })))
         }
         "reasoning" => Ok(None),
+        "item_reference" if item["id"].as_str().is_some_and(is_thought) => Ok(None),
         "item_reference" if item["id"].is_string() => Ok(Some(Item::Reference(text("id")))),
         _ => Err(wrong(at, Words::new(&UNSUPPORTED))),
     }
@@ -147,6 +149,7 @@ mod tests {
         let body = json!({"model": "m", "input": [
             {"role": "user", "content": "weather?"},
             {"type": "reasoning", "id": "rs_1", "summary": []},
+            {"type": "item_reference", "id": "rs_2"},
             {"role": "assistant", "content": [{"type": "output_text", "text": "A moment."}]},
             {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
             {"type": "function_call", "call_id": "c2", "name": "weather", "arguments": "{}"},

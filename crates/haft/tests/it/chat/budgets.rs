@@ -1,0 +1,163 @@
+//! What a turn may take in time and tokens, and what agents within agents may take together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Upstream, json_reply};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::nesting::agent_tool;
+use super::{DIALECTS, Desk, said};
+
+fn warned(data: &Value, words: &str) -> bool {
+    data["warnings"].as_array().is_some_and(|all| {
+        all.iter().any(|warning| warning.as_str().is_some_and(|warning| warning.contains(words)))
+    })
+}
+
+#[tokio::test]
+async fn a_call_ends_with_the_time_of_its_turn_and_the_model_is_told() {
+    let model = ModelServer::start(async |asked: AskedModel| match asked.results().first() {
+        None => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
+        Some(result) => ModelReply::says(result.content.clone()),
+    });
+    // Longer than anybody waits.
+    let slow = Upstream::start_async(async |_| {
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        json_reply(200, &json!({}))
+    });
+    let desk = Desk::with(model.await, slow.await).await;
+    let agent = desk.agent(Dialect::Openai, &["weather"], json!({"maxSeconds": 1})).await;
+    let reply = desk.ask(&agent, "Rome?").await;
+    let data = reply.data();
+    assert!(said(&reply).contains("BudgetExceeded") && said(&reply).contains("1 seconds"), "{data}");
+    assert_eq!(data["finishReason"], "max_steps");
+    assert!(warned(data, "1 seconds"), "{data}");
+    desk.check();
+}
+
+#[tokio::test]
+async fn an_answer_ends_where_it_is_when_the_time_is_over() {
+    let desk = Desk::new(async |_: AskedModel| {
+        // The second fragment never comes.
+        ModelReply::says("It is so.").in_fragments_of(6).hold(Arc::new(Semaphore::new(1)))
+    })
+    .await;
+    for dialect in DIALECTS {
+        let agent = desk.agent(dialect, &[], json!({"maxSeconds": 1})).await;
+        let reply = desk.ask(&agent, "Well?").await;
+        let data = reply.data();
+        assert!("It is so.".starts_with(said(&reply)), "{dialect:?}: {data}");
+        assert_eq!(data["finishReason"], "max_steps", "{dialect:?}");
+        assert!(warned(data, "1 seconds"), "{data}");
+    }
+    desk.check();
+}
+
+#[tokio::test]
+async fn tokens_that_nobody_counts_are_guessed() {
+    let desk = Desk::new(async |asked: AskedModel| match asked.tool_choice.as_deref() {
+        Some("none") => ModelReply::says("Enough."),
+        Some(_) | None => ModelReply::calls([("weather", json!({"city": "Rome"}))]).without_usage(),
+    })
+    .await;
+    let agent = desk.agent(Dialect::Openai, &["weather"], json!({"maxTotalTokens": 200})).await;
+    let reply = desk.ask(&agent, &"words ".repeat(300)).await;
+    assert_eq!((said(&reply), &reply.data()["finishReason"]), ("Enough.", &json!("max_steps")));
+    assert_eq!(desk.model.seen().len(), 2, "one call, and the last words");
+    assert!(warned(reply.data(), "200 tokens"), "{}", reply.body);
+}
+
+#[tokio::test]
+async fn agents_within_agents_spend_what_the_outermost_may() {
+    let desk = Desk::new(async |asked: AskedModel| {
+        let has = |name: &str| asked.tool_names().contains(&name);
+        let refused =
+            asked.results().iter().filter(|result| result.content.contains("BudgetExceeded")).count();
+        match asked.results().len() {
+            0 if has("colleague") => {
+                ModelReply::calls((0..2).map(|n| ("colleague", json!({"message": format!("Ask {n}.")}))))
+            }
+            0 if has("weather") => {
+                ModelReply::calls((0..4).map(|n| ("weather", json!({"city": format!("c{n}")}))))
+            }
+            _ if has("colleague") => ModelReply::says("Done."),
+            _ => ModelReply::says(format!("{refused} refused")),
+        }
+    })
+    .await;
+    let inner = desk.agent(Dialect::Openai, &["weather"], json!({"maxCalls": 4})).await;
+    agent_tool(&desk, "colleague", &inner).await;
+    // Two calls of its own leave three for both colleagues, who would make eight.
+    let outer = desk.agent(Dialect::Openai, &["colleague"], json!({"maxCalls": 5})).await;
+    let reply = desk.ask(&outer, "Well?").await;
+    assert_eq!(said(&reply), "Done.", "{}", reply.body);
+    assert_eq!(desk.weather.seen().len(), 3, "all of them together");
+    let calls = reply.data()["toolCalls"].as_array().expect("calls").clone();
+    let refused: u64 = calls
+        .iter()
+        .map(|call| {
+            let answer = call["result"]["data"]["answer"].as_str().expect("an answer");
+            answer.split(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count")
+        })
+        .sum();
+    assert_eq!(refused, 5);
+    assert!(calls.iter().all(|call| call["result"]["data"]["tokens"].as_u64() > Some(0)), "{calls:?}");
+    // What they called is on record with the conversation of whoever asked.
+    let conversation = reply.data()["conversationId"].as_str().expect("an id");
+    haft_testkit::eventually("the calls are on record", async || {
+        let rows = desk.api.get("/api/tool-calls?tool=weather").await;
+        let items = rows.data()["items"].as_array().cloned().unwrap_or_default();
+        items.len() == 3 && items.iter().all(|row| row["conversationId"] == conversation)
+    })
+    .await;
+    desk.check();
+}
+
+#[tokio::test]
+async fn tokens_of_agents_within_agents_count_for_the_outermost() {
+    let desk = Desk::new(async |asked: AskedModel| {
+        let has = |name: &str| asked.tool_names().contains(&name);
+        match (asked.tool_choice.as_deref(), asked.results().len()) {
+            (Some("none"), _) => ModelReply::says("Enough."),
+            (_, _) if has("colleague") => ModelReply::calls([("colleague", json!({"message": "Look."}))]),
+            (_, 0) => ModelReply::calls([("weather", json!({"city": "Rome"}))]).usage(400, 100),
+            (_, _) => ModelReply::says("Dry.").usage(400, 100),
+        }
+    })
+    .await;
+    let inner = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    agent_tool(&desk, "colleague", &inner).await;
+    let outer = desk.agent(Dialect::Openai, &["colleague"], json!({"maxTotalTokens": 900})).await;
+    let reply = desk.ask(&outer, "Well?").await;
+    assert_eq!(
+        (said(&reply), &reply.data()["finishReason"]),
+        ("Enough.", &json!("max_steps")),
+        "{}",
+        reply.body
+    );
+    assert_eq!(reply.data()["toolCalls"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn arguments_that_can_be_read_in_two_ways_are_told_to_the_model() {
+    for written in [
+        r#"{"city": "Rome", "city": "Oslo"}"#,
+        r#"{"city": "a\u0000b"}"#,
+        r#"{"city": "Rome", "n": 123456789012345678901}"#,
+    ] {
+        let desk = Desk::new(move |asked: AskedModel| async move {
+            match asked.results().first() {
+                None => ModelReply::new().raw_call("weather", written),
+                Some(result) => ModelReply::says(result.content.clone()),
+            }
+        })
+        .await;
+        let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+        let reply = desk.ask(&agent, "Rome?").await;
+        assert!(said(&reply).contains("Validation"), "{written}: {}", reply.body);
+        assert!(desk.weather.seen().is_empty(), "{written}");
+        desk.check();
+    }
+}
