@@ -49,18 +49,18 @@ fn messages(request: &ModelRequest) -> Value {
             Turn::Assistant { text, calls, .. } => {
                 let mut message = json!({"role": "assistant", "content": text});
                 if !calls.is_empty() {
-                    let written = calls.iter().map(
-                        |call| json!({"function": {"name": call.name, "arguments": call.arguments_object()}}),
-                    );
+                    let written = calls.iter().map(|call| {
+                        let name = Form::Subset.called(&call.name);
+                        json!({"function": {"name": name, "arguments": call.arguments_object()}})
+                    });
                     message["tool_calls"] = written.collect();
                 }
                 messages.push(message);
             }
-            Turn::ToolResults { results } => {
-                messages.extend(results.iter().map(
-                    |result| json!({"role": "tool", "tool_name": result.name, "content": result.content}),
-                ))
-            }
+            Turn::ToolResults { results } => messages.extend(results.iter().map(|result| {
+                let name = Form::Subset.called(&result.name);
+                json!({"role": "tool", "tool_name": name, "content": result.content})
+            })),
         }
     }
     Value::Array(messages)

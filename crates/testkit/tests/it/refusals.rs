@@ -212,7 +212,7 @@ async fn anthropic_refuses() {
         ("/messages", json!([]), "minimum length 1"),
         ("/messages/0", json!(null), "first message"),
         ("/messages/3", json!({"role": "user", "content": "more"}), "alternate"),
-        ("/messages/3", json!({"role": "assistant", "content": "So "}), "trailing whitespace"),
+        ("/messages/3", json!({"role": "assistant", "content": "So"}), "must end with a user message"),
         ("/messages/0/role", json!("system"), "role"),
         ("/messages/0/content", json!(""), "non-empty"),
         ("/messages/0/content", json!([{"type": "text", "text": "\n"}]), "non-whitespace"),
