@@ -244,12 +244,17 @@ fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<Part> {
             Some(not_shown())
         }
         Piece::Image { url } => {
-            let image = images.known.get(url).cloned().or_else(|| Image::read(url));
+            let image = images.known.get(url).cloned().or_else(|| image(url));
             Some(image.map_or_else(not_shown, Part::Image))
         }
         Piece::Call { .. } | Piece::Result { .. } => None,
     };
     message.content.iter().filter_map(part).collect()
+}
+
+/// An image that is in its address, or at one.
+pub(crate) fn image(url: &str) -> Option<Image> {
+    Image::read(url)
 }
 
 fn result(call: &StepCall) -> ToolResult {

@@ -30,6 +30,7 @@ pub use answer::{Gathered, ModelAnswer};
 pub use delta::{Delta, DeltaStream, EndReason, Usage};
 pub use dialect::Dialect;
 pub use model::{Asked, LeftOut, Model};
+pub use ollama::{OLLAMA_WINDOW, Window};
 pub use parameters::Parameters;
 pub use reasoning::{Reasoning, Seal, Thought};
 pub use request::{

@@ -30,6 +30,7 @@ pub struct ModelRequest {
     #[serde(default)]
     pub max_tokens: Option<u32>,
     /// The window to run the model with, where that is ours to say: Ollama cuts a longer conversation silently.
+    /// [`OLLAMA_WINDOW`](crate::OLLAMA_WINDOW) where it is not said.
     #[serde(default)]
     pub context_tokens: Option<u32>,
 }
