@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::told::is_own;
 use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
 use crate::model::rules::{
     Checked, add_tool, filled, flag, items, length, list, must, name, object, object_schema, only,
@@ -155,10 +156,15 @@ fn assistant(content: &Value, at: &str) -> Checked<AskedMessage> {
             match block["type"].as_str() {
                 Some("tool_use") => said.calls.push(call(block, &at)?),
                 Some("thinking") => {
-                    text(&block["thinking"], &format!("{at}.thinking.thinking"))?;
-                    filled(&block["signature"], &format!("{at}.thinking.signature"))?;
+                    let thought = text(&block["thinking"], &format!("{at}.thinking.thinking"))?;
+                    let signature = filled(&block["signature"], &format!("{at}.thinking.signature"))?;
+                    must(is_own(thought, signature), || {
+                        format!("{at}: Invalid `signature` in `thinking` block")
+                    })?;
                 }
-                Some("redacted_thinking") => {}
+                Some("redacted_thinking") => {
+                    filled(&block["data"], &format!("{at}.redacted_thinking.data"))?;
+                }
                 Some(_) | None => said.add_text(words(block, &at)?),
             }
         }
