@@ -182,7 +182,7 @@ fn read_user(parts: &[Value], at: &str, mut open: Vec<AskedCall>, asked: &mut As
             };
             filled(&data[place], &format!("{at}.{place}"))?;
             let kind = filled(&data["mimeType"], &format!("{at}.mimeType"))?;
-            let kinds = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "image/gif"];
+            let kinds = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
             must(kinds.contains(&kind), || format!("Unsupported MIME type: {kind}"))?;
             said.images += 1;
         }
