@@ -74,7 +74,7 @@ pub(crate) async fn ask(
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let may_pass = error.kind().is_transient() && !(is_told && telling.at.talk.is_final);
+        let may_pass = error.is_retryable() && !(is_told && telling.at.talk.is_final);
         let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
         if is_told {
             telling.at.talk.tell(ChatEvent::MessageReset { step: telling.step });

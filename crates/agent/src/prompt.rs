@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use haft_core::agent::Agent;
 use haft_llm::{
-    Call, Image, ImageSource, ModelRequest, Part, TOLD, ToolChoice, ToolDefinition, ToolResult,
-    Turn as ModelTurn,
+    Call, Image, ModelRequest, Part, TOLD, ToolChoice, ToolDefinition, ToolResult, Turn as ModelTurn,
 };
 use serde_json::{Value, json};
 
@@ -255,14 +254,7 @@ fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<Part> {
 
 /// An image that is in its address, or at one.
 pub(crate) fn image(url: &str) -> Option<Image> {
-    if let Some(data) = url.strip_prefix("data:") {
-        let (head, data) = data.split_once(',')?;
-        let media_type = head.strip_suffix(";base64")?.to_owned();
-        return Some(Image { media_type, source: ImageSource::Data(data.to_owned()) });
-    }
-    let is_address = url.starts_with("https://") || url.starts_with("http://");
-    // Providers that want to know it look at what they fetch.
-    is_address.then(|| Image { media_type: "image/*".to_owned(), source: ImageSource::Url(url.to_owned()) })
+    Image::read(url)
 }
 
 fn result(call: &StepCall) -> ToolResult {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::delta::{Delta, EndReason, Usage};
 use crate::fenced;
-use crate::request::{Call, ModelRequest, Reasoning, ToolChoice, Turn};
+use crate::reasoning::{Reasoning, Seal, Thought};
+use crate::request::{Call, ModelRequest, ToolChoice, Turn};
 
 /// A model's whole answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ pub struct Gathered {
     answers_before: usize,
     offered: Vec<String>,
     text: String,
-    reasoning: Option<Reasoning>,
+    thoughts: Vec<Thought>,
     calls: Vec<Call>,
     usage: Option<Usage>,
     end: Option<EndReason>,
@@ -59,7 +60,7 @@ impl Gathered {
             answers_before: request.answers_before(),
             offered,
             text: String::new(),
-            reasoning: None,
+            thoughts: Vec::new(),
             calls: Vec::new(),
             usage: None,
             end: None,
@@ -74,10 +75,12 @@ impl Gathered {
     pub fn add(&mut self, delta: &Delta) {
         match delta {
             Delta::Text(text) => self.text.push_str(text),
-            Delta::Reasoning(text) => self.reasoning.get_or_insert_default().text.push_str(text),
-            Delta::ReasoningSignature(signature) => {
-                let reasoning = self.reasoning.get_or_insert_default();
-                reasoning.signature.get_or_insert_default().push_str(signature);
+            Delta::Reasoning(text) => self.open_thought().text.push_str(text),
+            Delta::ReasoningSignature(seal @ Seal::Signature(_)) => {
+                self.open_thought().seal = Some(seal.clone());
+            }
+            Delta::ReasoningSignature(seal @ Seal::Redacted(_)) => {
+                self.new_thought().seal = Some(seal.clone());
             }
             Delta::Call { index, id, name, signature } => self.add_call(*index, id, name, signature),
             Delta::Arguments { index, fragment } => {
@@ -88,6 +91,20 @@ impl Gathered {
             Delta::Usage(usage) => self.usage = Some(*usage),
             Delta::End(reason) => self.end = Some(*reason),
         }
+    }
+
+    /// The thought that is being thought.
+    fn open_thought(&mut self) -> &mut Thought {
+        let is_open = self.thoughts.last().is_some_and(|thought| thought.seal.is_none());
+        let last = self.thoughts.len().saturating_sub(1);
+        if is_open { &mut self.thoughts[last] } else { self.new_thought() }
+    }
+
+    fn new_thought(&mut self) -> &mut Thought {
+        let (after_words, after_calls) = (self.text.len(), self.calls.len());
+        let place = self.thoughts.len();
+        self.thoughts.push(Thought { after_words, after_calls, ..Thought::default() });
+        &mut self.thoughts[place]
     }
 
     fn add_call(
@@ -139,11 +156,12 @@ impl Gathered {
         }
         // Some say that they stopped and mean that they called, or the other way round.
         let end = match (self.end.unwrap_or(EndReason::Other), self.calls.is_empty()) {
-            (EndReason::Stop | EndReason::Other, false) => EndReason::ToolCalls,
+            // Of several calls one may be broken; the others are made.
+            (EndReason::Stop | EndReason::Other | EndReason::Malformed, false) => EndReason::ToolCalls,
             (EndReason::ToolCalls, true) => EndReason::Stop,
             (end, _) => end,
         };
-        let (text, reasoning, calls, usage) = (self.text, self.reasoning, self.calls, self.usage);
-        ModelAnswer { text, reasoning, calls, usage, end }
+        let (text, calls, usage) = (self.text, self.calls, self.usage);
+        ModelAnswer { text, reasoning: Reasoning::of(self.thoughts), calls, usage, end }
     }
 }

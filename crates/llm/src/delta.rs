@@ -6,6 +6,8 @@ use futures_util::Stream;
 use haft_core::CallError;
 use serde::{Deserialize, Serialize};
 
+use crate::reasoning::Seal;
+
 /// An answer as it comes. The last delta is an `End`, or there is an error and nothing after it. Whoever
 /// reads on until there is nothing lets the connection serve again.
 pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, CallError>> + Send>>;
@@ -15,8 +17,8 @@ pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, CallError>> + Sen
 pub enum Delta {
     Text(String),
     Reasoning(String),
-    /// By which the provider knows the reasoning again.
-    ReasoningSignature(String),
+    /// By which the provider knows the reasoning again, whole. What is thought after it is another thought.
+    ReasoningSignature(Seal),
     /// Something became known of a call. Calls count from 0, without gaps, in the order in which they came.
     Call {
         index: usize,
@@ -58,5 +60,8 @@ pub enum EndReason {
     Length,
     /// The provider did not like what it read or would have written.
     Filtered,
+    /// It called, or meant to, in a way that its provider could not read or did not allow, and nothing came of
+    /// it: whoever tells it so may ask again.
+    Malformed,
     Other,
 }

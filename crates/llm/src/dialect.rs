@@ -94,6 +94,14 @@ impl Dialect {
         }
     }
 
+    /// Where a model's window is asked for; nothing where it is not ours to set.
+    pub(crate) fn window_url(self, base: &Url) -> Option<Url> {
+        match self {
+            Self::Ollama => Some(below(&unversioned(base), &["api", "show"])),
+            Self::OpenAi | Self::Anthropic | Self::Gemini => None,
+        }
+    }
+
     /// The names of models in a list of them; nothing where it is no such list.
     pub(crate) fn models(self, list: &Value) -> Option<Vec<String>> {
         let (field, name) = match self {

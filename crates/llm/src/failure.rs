@@ -114,6 +114,11 @@ impl Fault {
         self.says(&["api key not valid", "invalid api key", "incorrect api key"])
     }
 
+    /// The error that it is. A quota that is spent does not come back while one waits.
+    fn judged(&self, error: CallError) -> CallError {
+        if self.is_of(&["insufficient_quota"]) { error.that_must_not_be_repeated() } else { error }
+    }
+
     fn kind(&self) -> ErrorKind {
         match self.status {
             Some(401) => return ErrorKind::Authentication,
@@ -151,8 +156,7 @@ impl Asking {
         }
         let said = answer.failure(|kind| self.message(kind, &fault));
         // Nobody asks what a success failed by.
-        let error = said.unwrap_or_else(|| self.not_understood());
-        if fault.is_of(&["insufficient_quota"]) { error.that_must_not_be_repeated() } else { error }
+        fault.judged(said.unwrap_or_else(|| self.not_understood()))
     }
 
     /// The error that an event is; nothing for any other event.
@@ -163,7 +167,7 @@ impl Asking {
             return Some(self.special(&fault));
         }
         let kind = fault.kind();
-        Some(CallError::new(kind, self.message(kind, &fault)))
+        Some(fault.judged(CallError::new(kind, self.message(kind, &fault))))
     }
 
     fn special(&self, fault: &Fault) -> CallError {

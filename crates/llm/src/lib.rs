@@ -18,6 +18,7 @@ mod ollama;
 mod openai;
 mod parameters;
 mod reading;
+mod reasoning;
 mod request;
 mod schema;
 mod scripted;
@@ -29,10 +30,11 @@ pub use answer::{Gathered, ModelAnswer};
 pub use delta::{Delta, DeltaStream, EndReason, Usage};
 pub use dialect::Dialect;
 pub use model::{Asked, LeftOut, Model};
+pub use ollama::{OLLAMA_WINDOW, Window};
 pub use parameters::Parameters;
+pub use reasoning::{Reasoning, Seal, Thought};
 pub use request::{
-    Call, Image, ImageSource, ModelRequest, Part, Reasoning, TOLD, ToolChoice, ToolDefinition, ToolResult,
-    Turn,
+    Call, Image, ImageSource, ModelRequest, Part, TOLD, ToolChoice, ToolDefinition, ToolResult, Turn,
 };
 pub use scripted::Scripted;
 pub use wire::{Reach, Wire};

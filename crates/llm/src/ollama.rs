@@ -7,6 +7,34 @@ use crate::dialect::{Body, Reader};
 use crate::request::{Image, ImageSource, ModelRequest, Part, ToolChoice, Turn};
 use crate::schema::{Form, Offer};
 
+/// The window of a model of which nothing is known. It is always said: Ollama's own is as small as half of this, or
+/// depends on the machine, and what is beyond it is cut without a word.
+pub const OLLAMA_WINDOW: u32 = 8_192;
+
+/// What Ollama says of how much a model reads and writes in all, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Window {
+    /// What the model was made for.
+    pub most: Option<u32>,
+    /// What somebody set for it.
+    pub set: Option<u32>,
+}
+
+impl Window {
+    /// Reads what `/api/show` tells of a model; nothing where it is no such thing.
+    pub(crate) fn read(shown: &Value) -> Option<Self> {
+        let info = shown.get("model_info")?.as_object()?;
+        let own = info.get("general.architecture").and_then(Value::as_str);
+        let own = own.and_then(|family| info.get(&format!("{family}.context_length")));
+        let any = || info.iter().find(|(name, _)| name.ends_with(".context_length")).map(|(_, value)| value);
+        let most = own.or_else(any).and_then(Value::as_u64).and_then(|most| u32::try_from(most).ok());
+        // Parameters are lines of a name and its value.
+        let lines = shown.get("parameters").and_then(Value::as_str).unwrap_or_default().lines();
+        let mut set = lines.filter_map(|line| line.trim().strip_prefix("num_ctx ")?.trim().parse().ok());
+        Some(Self { most: most.filter(|most| *most > 0), set: set.next().filter(|set| *set > 0) })
+    }
+}
+
 pub(crate) fn body(request: &ModelRequest) -> Body {
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
@@ -30,13 +58,11 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
     let options = [
         ("temperature", request.temperature.map(Value::from)),
         ("num_predict", request.longest_answer().map(Value::from)),
-        ("num_ctx", request.context_tokens.map(Value::from)),
+        ("num_ctx", Some(request.context_tokens.unwrap_or(OLLAMA_WINDOW).into())),
     ];
     let options: Map<String, Value> =
         options.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
-    if !options.is_empty() {
-        set("options", options.into());
-    }
+    set("options", options.into());
     Body { json: Value::Object(fields), left_out }
 }
 
@@ -49,18 +75,18 @@ fn messages(request: &ModelRequest) -> Value {
             Turn::Assistant { text, calls, .. } => {
                 let mut message = json!({"role": "assistant", "content": text});
                 if !calls.is_empty() {
-                    let written = calls.iter().map(
-                        |call| json!({"function": {"name": call.name, "arguments": call.arguments_object()}}),
-                    );
+                    let written = calls.iter().map(|call| {
+                        let name = Form::Subset.called(&call.name);
+                        json!({"function": {"name": name, "arguments": call.arguments_object()}})
+                    });
                     message["tool_calls"] = written.collect();
                 }
                 messages.push(message);
             }
-            Turn::ToolResults { results } => {
-                messages.extend(results.iter().map(
-                    |result| json!({"role": "tool", "tool_name": result.name, "content": result.content}),
-                ))
-            }
+            Turn::ToolResults { results } => messages.extend(results.iter().map(|result| {
+                let name = Form::Subset.called(&result.name);
+                json!({"role": "tool", "tool_name": name, "content": result.content})
+            })),
         }
     }
     Value::Array(messages)

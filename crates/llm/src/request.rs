@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::parameters::Parameters;
+use crate::reasoning::Reasoning;
 
 /// How the ids of calls begin that no model made: results that came by themselves are told as such.
 pub const TOLD: &str = "haft_told_";
@@ -29,6 +30,7 @@ pub struct ModelRequest {
     #[serde(default)]
     pub max_tokens: Option<u32>,
     /// The window to run the model with, where that is ours to say: Ollama cuts a longer conversation silently.
+    /// [`OLLAMA_WINDOW`](crate::OLLAMA_WINDOW) where it is not said.
     #[serde(default)]
     pub context_tokens: Option<u32>,
 }
@@ -108,6 +110,36 @@ pub struct Image {
     pub source: ImageSource,
 }
 
+impl Image {
+    /// An image that is in its address, or at one; nothing where there is none.
+    pub fn read(url: &str) -> Option<Self> {
+        let Some(data) = url.strip_prefix("data:") else {
+            let is_address = url.starts_with("https://") || url.starts_with("http://");
+            return is_address.then(|| Self::at(url));
+        };
+        let (head, data) = data.split_once(',')?;
+        let head = head.strip_suffix(";base64")?;
+        let kind = head.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let kind = kind.strip_prefix("image/").filter(|kind| !kind.is_empty())?;
+        // What everybody writes, and not everybody takes.
+        let kind = if kind == "jpg" { "jpeg" } else { kind };
+        Some(Self { media_type: format!("image/{kind}"), source: ImageSource::Data(data.to_owned()) })
+    }
+
+    /// Of which type it is, its name says, or else it is what most are: a provider that wants to know takes no
+    /// "any".
+    fn at(url: &str) -> Self {
+        let path = url.split(['?', '#']).next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        let kind = match ending.as_deref() {
+            Some(kind @ ("png" | "gif" | "webp" | "bmp" | "heic" | "heif" | "avif")) => kind,
+            Some(_) | None => "jpeg",
+        };
+        Self { media_type: format!("image/{kind}"), source: ImageSource::Url(url.to_owned()) }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ImageSource {
@@ -115,15 +147,6 @@ pub enum ImageSource {
     Data(String),
     /// Where the provider can fetch it.
     Url(String),
-}
-
-/// What a model thought before it spoke.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reasoning {
-    pub text: String,
-    /// By which Anthropic knows its own thoughts again; it refuses thoughts without.
-    #[serde(default)]
-    pub signature: Option<String>,
 }
 
 /// A tool as the model sees it.
@@ -187,4 +210,33 @@ pub struct ToolResult {
     pub content: String,
     #[serde(default)]
     pub is_error: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_has_a_type_that_providers_take_or_is_none() {
+        for (url, expected) in [
+            ("https://a.example/cat.png", Some("image/png")),
+            ("https://a.example/cat.JPG?size=2", Some("image/jpeg")),
+            ("https://a.example/cat.WebP#top", Some("image/webp")),
+            ("https://a.example/v1.png/show?file=cat.gif", Some("image/jpeg")),
+            ("https://a.example/cat", Some("image/jpeg")),
+            ("http://a.example", Some("image/jpeg")),
+            ("https://a.example/page.html", Some("image/jpeg")),
+            ("data:image/png;base64,AAAA", Some("image/png")),
+            ("data:image/JPG;base64,AAAA", Some("image/jpeg")),
+            ("data:image/gif;charset=utf-8;base64,AAAA", Some("image/gif")),
+            ("data:application/pdf;base64,AAAA", None),
+            ("data:;base64,AAAA", None),
+            ("data:image/;base64,AAAA", None),
+            ("data:image/png,AAAA", None),
+            ("file:///etc/passwd", None),
+        ] {
+            let media_type = Image::read(url).map(|image| image.media_type);
+            assert_eq!(media_type.as_deref(), expected, "{url}");
+        }
+    }
 }

@@ -1,10 +1,14 @@
-//! A conversation for providers with two sides that take turns: the user begins, and neighbours of one side are
-//! one message.
+//! A conversation for providers with two sides that take turns: the user begins and has the last word, and
+//! neighbours of one side are one message.
 
 use serde_json::{Value, json};
 
 /// What the user says where nothing is left of it: no message may be empty, and the user has to begin.
 const NOTHING: &str = "(nothing)";
+
+/// What the user says where the model spoke last: nobody writes on in its own answer any more, and whoever goes
+/// on with a conversation has nothing new to say.
+const GO_ON: &str = "Go on.";
 
 /// Messages of a user and of somebody else.
 #[derive(Default)]
@@ -34,6 +38,9 @@ impl Sides {
     pub(crate) fn finish(mut self, words: impl Fn(&str) -> Value) -> Vec<(Side, Vec<Value>)> {
         if self.messages.first().is_none_or(|(side, _)| *side != Side::User) {
             self.messages.insert(0, (Side::User, vec![words(NOTHING)]));
+        }
+        if self.messages.last().is_some_and(|(side, _)| *side == Side::Model) {
+            self.messages.push((Side::User, vec![words(GO_ON)]));
         }
         self.messages
     }

@@ -7,13 +7,14 @@ use haft_egress::{Egress, Limits, Opened, Policy, Request, ToolPolicy};
 use http::header::{ACCEPT, ACCEPT_ENCODING};
 use http::{HeaderValue, Method};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::delta::Delta;
 use crate::dialect::Dialect;
 use crate::failure::Asking;
 use crate::model::{Asked, Model};
+use crate::ollama::Window;
 use crate::reading::Reading;
 use crate::request::ModelRequest;
 
@@ -78,6 +79,20 @@ impl Wire {
         let list = serde_json::from_slice::<Value>(&answer.body).ok();
         list.and_then(|list| self.dialect.models(&list))
             .ok_or_else(|| asking.not_understood().detail("status", answer.status.as_u16()))
+    }
+
+    /// The window of a model, as far as the provider tells; nothing where it is not ours to set.
+    pub async fn window(&self, model: &str, limits: Limits) -> Result<Option<Window>, CallError> {
+        let Some(url) = self.dialect.window_url(&self.base) else { return Ok(None) };
+        let asking = self.asking(model);
+        let mut request = Request::new(Method::POST, &url)?;
+        request.body = Bytes::from(json!({"model": model}).to_string());
+        request.content_type = Some(JSON);
+        let answer = self.send(request, limits, &asking).await?.whole().await;
+        let answer = answer.map_err(|error| asking.masked(error))?;
+        let shown = serde_json::from_slice::<Value>(&answer.body).ok();
+        let window = shown.and_then(|shown| Window::read(&shown));
+        window.map(Some).ok_or_else(|| asking.not_understood().detail("status", answer.status.as_u16()))
     }
 
     /// Sends a request with what every request of this provider has; whatever is no success is an error.

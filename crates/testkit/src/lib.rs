@@ -20,7 +20,8 @@ mod wait;
 
 pub use client::{Client, Reply};
 pub use model::{
-    AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Dialect, ModelReply, ModelServer, Role,
+    AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Dialect, ModelReply, ModelServer,
+    OLLAMA_CONTEXT, Role,
 };
 pub use node::{node, node_modules};
 pub use place::Place;

@@ -101,12 +101,15 @@ pub(super) fn settings(
         let speaks = Speaks::Script(Arc::new(Scripted::read(&text).map_err(said)?));
         environment.push(EnvironmentProvider { name: "scripted", variable: SCRIPT, speaks });
     }
-    let is_looked_for = match set(FIND).as_deref() {
-        None | Some("true" | "1") => !is_told,
-        Some("false" | "0") => false,
-        Some(_) => bail!("{FIND} must be true or false"),
+    let local = match set(FIND).as_deref() {
+        None | Some("true" | "1") => address(Dialect::Ollama.usual_base()),
+        Some("false" | "0") => None,
+        Some(elsewhere) => match address(elsewhere) {
+            Some(url) => Some(url),
+            None => bail!("{FIND} must be true or false, or the URL to look at"),
+        },
     };
-    let local = is_looked_for.then(|| address(Dialect::Ollama.usual_base())).flatten();
+    let local = local.filter(|_| !is_told);
     let default_provider = set("HAFT_DEFAULT_PROVIDER").or(file.provider);
     let default_model = set("HAFT_DEFAULT_MODEL").or(file.model);
     Ok(ModelSettings { environment, local, default_provider, default_model })
@@ -205,6 +208,8 @@ mod tests {
         assert_eq!(nothing.default_provider.as_deref(), Some("of-file"));
         assert_eq!(nothing.local.map(String::from).as_deref(), Some("http://127.0.0.1:11434/"));
         assert!(read(&[("HAFT_FIND_OLLAMA", "false")]).expect("good settings").local.is_none());
+        let elsewhere = read(&[("HAFT_FIND_OLLAMA", "http://127.0.0.1:4711/")]).expect("good settings");
+        assert_eq!(elsewhere.local.map(String::from).as_deref(), Some("http://127.0.0.1:4711/"));
     }
 
     #[test]

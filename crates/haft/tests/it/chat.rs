@@ -44,6 +44,7 @@ pub(crate) fn asking(settings: Settings, model: &ModelServer) -> Settings {
         .with("ANTHROPIC_BASE_URL", &model.base(Dialect::Anthropic))
         .with("GEMINI_API_KEY", "sk-gemini")
         .with("GEMINI_BASE_URL", &model.base(Dialect::Gemini))
+        .with("OLLAMA_HOST", &model.base(Dialect::Ollama))
 }
 
 impl Desk {
@@ -83,7 +84,9 @@ impl Desk {
 
     /// Makes an agent that asks the model in a dialect, and has these tools.
     pub(crate) async fn agent(&self, dialect: Dialect, tools: &[&str], more: Value) -> String {
-        let mut config = json!({"provider": dialect.kind(), "model": "test-model"});
+        // Only models of some names think.
+        let model = if dialect == Dialect::Gemini { "gemini-3-test" } else { "test-model" };
+        let mut config = json!({"provider": dialect.kind(), "model": model});
         for (field, value) in more.as_object().expect("an object") {
             config[field] = value.clone();
         }

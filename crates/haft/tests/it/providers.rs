@@ -2,6 +2,7 @@
 
 mod addresses;
 mod environment;
+mod found;
 mod scripts;
 
 use axum::http::Method;

@@ -6,17 +6,15 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::Body;
 use crate::ids::{Ids, Rule};
-use crate::request::{Call, Image, ImageSource, ModelRequest, Part, Reasoning, ToolChoice, ToolResult, Turn};
-use crate::schema::{Form, Offer};
+use crate::reasoning::{Reasoning, Seal};
+use crate::request::{Call, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolResult, Turn};
+use crate::schema::{Form, Offer, fits_name};
 use crate::sides::{self, Side, Sides};
 
 /// It must be said how long an answer may be; every model of these years can do this much.
 const USUAL_LENGTH: u32 = 8_192;
 
-/// The letters that an id of a call, or a name of a tool, may have.
-const ID: Rule = Rule { fits, longest: usize::MAX };
-
-const LONGEST_NAME: usize = 64;
+const ID: Rule = Rule { fits: fits_name, longest: usize::MAX };
 
 /// No answer may be chosen more freely; others go further.
 const WARMEST: f64 = 1.0;
@@ -58,7 +56,7 @@ fn named(turns: &[Turn]) -> BTreeSet<String> {
         Turn::Assistant { calls, .. } => calls.as_slice(),
         Turn::User { .. } | Turn::ToolResults { .. } => &[],
     });
-    calls.map(|call| name(&call.name)).collect()
+    calls.map(|call| Form::Anthropic.called(&call.name)).collect()
 }
 
 fn choice(request: &ModelRequest, offered: &[&str]) -> Value {
@@ -91,21 +89,8 @@ fn messages(turns: &[Turn]) -> Value {
             }
         }
     }
-    let mut messages = sides.finish(|words| json!({"type": "text", "text": words}));
-    if let Some((Side::Model, blocks)) = messages.last_mut() {
-        trim_end(blocks);
-    }
+    let messages = sides.finish(|words| json!({"type": "text", "text": words}));
     sides::written(messages, "assistant", "content")
-}
-
-/// Words that the model is to go on with may not end with space.
-fn trim_end(blocks: &mut [Value]) {
-    let last = blocks.last_mut().and_then(|block| block.get_mut("text"));
-    if let Some(text) = last
-        && let Some(words) = text.as_str()
-    {
-        *text = words.trim_end().into();
-    }
 }
 
 /// A text of nothing but space is refused.
@@ -126,22 +111,35 @@ fn part(part: &Part) -> Option<Value> {
     }
 }
 
+/// Thoughts stand where they stood: they are refused anywhere else. Those of somebody else have no seal.
 fn assistant<'a>(
     text: &str,
     reasoning: Option<&Reasoning>,
     calls: &'a [Call],
     ids: &mut Ids<'a>,
 ) -> Vec<Value> {
-    // Thoughts of somebody else have no signature.
-    let thought = reasoning.and_then(|reasoning| {
-        let signature = reasoning.signature.as_ref()?;
-        Some(json!({"type": "thinking", "thinking": reasoning.text, "signature": signature}))
-    });
-    let calls = calls.iter().map(|call| {
-        let (id, name) = (ids.call(&call.id), name(&call.name));
-        json!({"type": "tool_use", "id": id, "name": name, "input": call.arguments_object()})
-    });
-    thought.into_iter().chain(text_block(text)).chain(calls).collect()
+    let (mut blocks, mut said, mut called) = (Vec::new(), 0, 0);
+    let mut go_on = |words: usize, upto: usize, blocks: &mut Vec<Value>| {
+        let words = text.floor_char_boundary(words).max(said);
+        let upto = upto.clamp(called, calls.len());
+        blocks.extend(text_block(&text[said..words]));
+        blocks.extend(calls[called..upto].iter().map(|call| {
+            let (id, name) = (ids.call(&call.id), Form::Anthropic.called(&call.name));
+            json!({"type": "tool_use", "id": id, "name": name, "input": call.arguments_object()})
+        }));
+        (said, called) = (words, upto);
+    };
+    for thought in reasoning.map(Reasoning::sealed).unwrap_or_default() {
+        go_on(thought.after_words, thought.after_calls, &mut blocks);
+        blocks.extend(thought.seal.map(|seal| match seal {
+            Seal::Signature(signature) => {
+                json!({"type": "thinking", "thinking": thought.text, "signature": signature})
+            }
+            Seal::Redacted(data) => json!({"type": "redacted_thinking", "data": data}),
+        }));
+    }
+    go_on(text.len(), calls.len(), &mut blocks);
+    blocks
 }
 
 fn written_result(result: &ToolResult, ids: &mut Ids<'_>) -> Value {
@@ -151,15 +149,4 @@ fn written_result(result: &ToolResult, ids: &mut Ids<'_>) -> Value {
         block["is_error"] = true.into();
     }
     block
-}
-
-fn fits(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
-}
-
-/// The name of a called tool. A model may have called one that there never was, by a name that is refused.
-fn name(name: &str) -> String {
-    let fitting = name.chars().take(LONGEST_NAME).map(|each| if fits(each) { each } else { '_' });
-    let name: String = fitting.collect();
-    if name.is_empty() { "_".to_owned() } else { name }
 }

@@ -4,12 +4,15 @@ use serde_json::Value;
 
 use crate::delta::{Delta, EndReason, Usage};
 use crate::dialect::Reader;
+use crate::reasoning::Seal;
 
 /// A message, as far as it came.
 #[derive(Default)]
 pub(crate) struct Message {
     /// The numbers of the blocks that are calls, among all blocks.
     calls: Vec<u64>,
+    /// Of the thought that is coming.
+    signature: String,
     usage: Usage,
     end: Option<EndReason>,
     is_complete: bool,
@@ -19,7 +22,12 @@ impl Reader for Message {
     fn read(&mut self, event: &Value, deltas: &mut Vec<Delta>) {
         let part = |name: &str| event.get(name).unwrap_or(&Value::Null);
         let block = part("index").as_u64().unwrap_or_default();
-        match part("type").as_str().unwrap_or_default() {
+        let kind = part("type").as_str().unwrap_or_default();
+        // A thought is over when anything else comes; not everybody says so.
+        if !matches!(kind, "content_block_delta" | "ping") {
+            self.seal(deltas);
+        }
+        match kind {
             "message_start" => self.count(part("message").get("usage"), deltas),
             "content_block_start" => self.begin(block, part("content_block"), deltas),
             "content_block_delta" => self.go_on(block, part("delta"), deltas),
@@ -32,6 +40,7 @@ impl Reader for Message {
                 let blocks = part("content").as_array().into_iter().flatten();
                 for (number, block) in blocks.enumerate() {
                     self.begin(number as u64, block, deltas);
+                    self.seal(deltas);
                 }
                 self.count(event.get("usage"), deltas);
                 self.stop(event);
@@ -58,7 +67,11 @@ impl Message {
             Some("text") => deltas.extend(text("text").map(|text| Delta::Text(text.to_owned()))),
             Some("thinking") => {
                 deltas.extend(text("thinking").map(|text| Delta::Reasoning(text.to_owned())));
-                deltas.extend(text("signature").map(|text| Delta::ReasoningSignature(text.to_owned())));
+                self.signature = text("signature").unwrap_or_default().to_owned();
+            }
+            Some("redacted_thinking") => {
+                let data = text("data").map(|data| Seal::Redacted(data.to_owned()));
+                deltas.extend(data.map(Delta::ReasoningSignature));
             }
             Some("tool_use") => {
                 let index = self.calls.len();
@@ -80,7 +93,7 @@ impl Message {
         let more = match delta.get("type").and_then(Value::as_str) {
             Some("text_delta") => Delta::Text(text("text")),
             Some("thinking_delta") => Delta::Reasoning(text("thinking")),
-            Some("signature_delta") => Delta::ReasoningSignature(text("signature")),
+            Some("signature_delta") => return self.signature.push_str(&text("signature")),
             Some("input_json_delta") => {
                 let Some(index) = self.calls.iter().position(|call| *call == number) else { return };
                 Delta::Arguments { index, fragment: text("partial_json") }
@@ -88,12 +101,20 @@ impl Message {
             Some(_) | None => return,
         };
         let is_empty = match &more {
-            Delta::Text(text) | Delta::Reasoning(text) | Delta::ReasoningSignature(text) => text.is_empty(),
+            Delta::Text(text) | Delta::Reasoning(text) => text.is_empty(),
             Delta::Arguments { fragment, .. } => fragment.is_empty(),
-            Delta::Call { .. } | Delta::Usage(_) | Delta::End(_) => false,
+            Delta::ReasoningSignature(_) | Delta::Call { .. } | Delta::Usage(_) | Delta::End(_) => false,
         };
         if !is_empty {
             deltas.push(more);
+        }
+    }
+
+    /// The end of a thought, if one was coming that is signed.
+    fn seal(&mut self, deltas: &mut Vec<Delta>) {
+        let signature = std::mem::take(&mut self.signature);
+        if !signature.is_empty() {
+            deltas.push(Delta::ReasoningSignature(Seal::Signature(signature)));
         }
     }
 

@@ -70,8 +70,18 @@ fn end(reason: &str) -> EndReason {
     match reason {
         "STOP" => EndReason::Stop,
         "MAX_TOKENS" => EndReason::Length,
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-        | "IMAGE_SAFETY" => EndReason::Filtered,
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => EndReason::Filtered,
+        "MALFORMED_FUNCTION_CALL" | "MALFORMED_RESPONSE" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => {
+            EndReason::Malformed
+        }
         _ => EndReason::Other,
     }
 }

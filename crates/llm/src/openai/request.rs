@@ -1,11 +1,14 @@
 //! A request in the form of chat completions.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::dialect::Body;
 use crate::ids::{Ids, Rule};
-use crate::request::{Call, Image, ImageSource, ModelRequest, Part, Reasoning, ToolChoice, Turn};
+use crate::reasoning::Reasoning;
+use crate::request::{Call, Image, ImageSource, ModelRequest, Part, ToolChoice, Turn};
 use crate::schema::{Form, Offer};
 
 /// OpenAI itself knows other names for some things than all who imitate it.
@@ -13,6 +16,9 @@ const OWN_HOST: &str = "api.openai.com";
 
 /// OpenAI takes no longer description of a tool, in characters.
 const LONGEST_DESCRIPTION: usize = 1_024;
+
+/// So much of the end of one that is too long stays: how a tool answers is said last.
+const END_OF_DESCRIPTION: usize = 256;
 
 /// OpenAI takes no longer id of a call. Of its characters it asks nothing.
 const ID: Rule = Rule { fits: |_| true, longest: 40 };
@@ -41,15 +47,33 @@ pub(crate) fn body(base: &Url, request: &ModelRequest) -> Body {
         if !request.parallel_tool_calls {
             set("parallel_tool_calls", false.into());
         }
-        let longest = if is_own { LONGEST_DESCRIPTION } else { usize::MAX };
         let written = tools.into_iter().map(|tool| {
-            let description: String = tool.description.chars().take(longest).collect();
+            let description =
+                if is_own { shortened(tool.description) } else { Cow::Borrowed(tool.description) };
             let function = json!({"name": tool.name, "description": description, "parameters": tool.schema});
             json!({"type": "function", "function": function})
         });
         set("tools", written.collect());
     }
     Body { json: Value::Object(fields), left_out }
+}
+
+/// A description without its middle, where it is too long. Its end begins with a whole sentence, or word, if it can.
+fn shortened(description: &str) -> Cow<'_, str> {
+    const BETWEEN: &str = " … ";
+    let count = description.chars().count();
+    if count <= LONGEST_DESCRIPTION {
+        return Cow::Borrowed(description);
+    }
+    let from = description.char_indices().nth(count - END_OF_DESCRIPTION).map_or(0, |(at, _)| at);
+    let (before, end) = description.split_at(from);
+    let sentence =
+        [". ", ".\n", "\n\n", "。"].into_iter().filter_map(|mark| Some(end.find(mark)? + mark.len()));
+    let begin = sentence.min().or_else(|| end.find(' ')).unwrap_or_default();
+    let end = end.get(begin..).unwrap_or(end).trim_start();
+    let room = LONGEST_DESCRIPTION - BETWEEN.chars().count() - end.chars().count();
+    let head: String = before.chars().take(room).collect();
+    Cow::Owned(format!("{head}{BETWEEN}{end}"))
 }
 
 fn choice(choice: &ToolChoice, offered: &[&str]) -> Value {
@@ -97,7 +121,7 @@ fn assistant<'a>(text: &str, reasoning: Option<&Reasoning>, calls: &'a [Call], i
     if !calls.is_empty() {
         let written = calls.iter().map(|call| {
             let arguments = Value::Object(call.arguments_object()).to_string();
-            let function = json!({"name": call.name, "arguments": arguments});
+            let function = json!({"name": Form::OpenAi.called(&call.name), "arguments": arguments});
             json!({"id": ids.call(&call.id), "type": "function", "function": function})
         });
         message["tool_calls"] = written.collect();
@@ -120,4 +144,44 @@ fn content(parts: &[Part]) -> Value {
         }
     });
     written.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::request::ToolDefinition;
+
+    /// The description of a tool as it is sent to an address.
+    fn sent(base: &str, description: &str) -> String {
+        let tool = ToolDefinition {
+            name: "slow".to_owned(),
+            description: description.to_owned(),
+            parameters: json!({"type": "object"}).into(),
+        };
+        let turns = vec![Turn::user("Go.")];
+        let request = ModelRequest { tools: vec![Arc::new(tool)], ..ModelRequest::new("m", turns) };
+        let body = body(&Url::parse(base).expect("a URL"), &request).json;
+        body["tools"][0]["function"]["description"].as_str().expect("a text").to_owned()
+    }
+
+    #[test]
+    fn a_description_that_is_too_long_for_openai_loses_its_middle_and_not_its_end() {
+        let (own, other) = ("https://api.openai.com/v1", "https://models.example.com/v1");
+        let end = "This tool answers {\"status\": \"pending\"} at once. Do not call it again.";
+        for middle in
+            ["It looks. ".repeat(200), "看天气。".repeat(500), "word ".repeat(400), "x".repeat(2_000)]
+        {
+            let long = format!("Looks. {middle} {end}");
+            let written = sent(own, &long);
+            let count = written.chars().count();
+            assert!((1_000..=LONGEST_DESCRIPTION).contains(&count), "{count}: {written}");
+            assert!(written.starts_with("Looks. ") && written.contains(" … "), "{written}");
+            assert!(written.ends_with("Do not call it again."), "{written}");
+            assert_eq!(sent(other, &long), long, "nobody else is so strict");
+        }
+        let whole = "x".repeat(LONGEST_DESCRIPTION);
+        assert_eq!(sent(own, &whole), whole);
+    }
 }

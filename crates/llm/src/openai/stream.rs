@@ -9,6 +9,7 @@ use crate::dialect::Reader;
 #[derive(Default)]
 pub(crate) struct Chunks {
     calls: Vec<Place>,
+    has_refused: bool,
     end: Option<EndReason>,
 }
 
@@ -27,7 +28,8 @@ impl Reader for Chunks {
                 self.read_part(part, deltas);
             }
             if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-                self.end = Some(end(reason));
+                let is_refusal = self.has_refused && reason == "stop";
+                self.end = Some(if is_refusal { EndReason::Filtered } else { end(reason) });
             }
         }
         // Some count with every chunk, some in the last choice, most behind it.
@@ -48,6 +50,7 @@ impl Chunks {
             deltas.push(Delta::Reasoning(thought.to_owned()));
         }
         // Some models say in a field of its own that they will not answer.
+        self.has_refused |= text("refusal").is_some();
         for said in [text("content"), text("refusal")].into_iter().flatten() {
             deltas.push(Delta::Text(said.to_owned()));
         }

@@ -12,7 +12,8 @@ use crate::answer::{Gathered, ModelAnswer};
 use crate::delta::{EndReason, Usage};
 use crate::dialect::Dialect;
 use crate::failure::Asking;
-use crate::request::{Call, ModelRequest, Reasoning, ToolDefinition, Turn};
+use crate::reasoning::Reasoning;
+use crate::request::{Call, ModelRequest, ToolDefinition, Turn};
 
 const TRANSCRIPTS: [(Dialect, &str); 4] = [
     (Dialect::OpenAi, include_str!("../../tests/golden/openai.stream")),
@@ -77,6 +78,7 @@ fn expected(dialect: Dialect) -> ModelAnswer {
         reasoning: Some(Reasoning {
             text: "Two cities.".to_owned(),
             signature: (dialect == Dialect::Anthropic).then(|| "EqQB".to_owned()),
+            thoughts: Vec::new(),
         }),
         calls: vec![call(ids[0], "Köln", signature), call(ids[1], "巴黎", None)],
         usage: Some(Usage { input: 80, output: 40, cached, reasoning }),

@@ -38,6 +38,9 @@ haft_core::templates! {
 const DEEPEST: usize = 32;
 const MOST_VALUES: usize = 20_000;
 
+/// No provider takes a longer name of a tool.
+const LONGEST_NAME: usize = 64;
+
 /// What a dialect can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -101,13 +104,28 @@ impl Form {
     }
 
     fn allows_name(self, name: &str) -> bool {
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let begins_well = match self {
+        self.begins_well(name) && (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(fits_name)
+    }
+
+    fn begins_well(self, name: &str) -> bool {
+        match self {
             Self::OpenAi | Self::Anthropic => true,
             Self::Subset => name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'),
-        };
-        begins_well && (1..=64).contains(&name.len()) && name.bytes().all(fits)
+        }
     }
+
+    /// The name of a tool that was called, and that its result names. A model may have called one that there never
+    /// was, by a name with which the whole conversation would be refused, now and in every turn to come.
+    pub(crate) fn called(self, name: &str) -> String {
+        let before = if name.is_empty() || !self.begins_well(name) { "_" } else { "" };
+        let fitting = name.chars().map(|each| if fits_name(each) { each } else { '_' });
+        before.chars().chain(fitting).take(LONGEST_NAME).collect()
+    }
+}
+
+/// Whether a name of a tool, or an id of a call, may have a letter.
+pub(crate) fn fits_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
 
 /// Anthropic looks at the names of the outermost properties.

@@ -113,6 +113,10 @@ async fn a_quota_that_is_spent_is_not_asked_again() {
     let body = json!({"error": {"message": "m", "type": "insufficient_quota", "code": "insufficient_quota"}});
     let error = failure(Dialect::OpenAi, 429, &body).await;
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimit, false));
+    let event = format!("data: {body}\n\n");
+    let server = Upstream::start(move |_| reply(200, &[], event.clone())).await;
+    let error = ask(&wire(Dialect::OpenAi, &server), &conversation()).await.expect_err("a failure");
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimit, false), "in a stream, too");
 }
 
 #[tokio::test]

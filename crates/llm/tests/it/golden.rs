@@ -109,6 +109,8 @@ async fn without_tools_nothing_is_said_of_them() {
         }
     }
     assert_eq!(sent(Dialect::Anthropic, &request).await.json()["max_tokens"], 8_192, "it has to be said");
+    let options = sent(Dialect::Ollama, &request).await.json()["options"].clone();
+    assert_eq!(options, json!({"num_ctx": haft_llm::OLLAMA_WINDOW}), "its own would cut silently");
 }
 
 /// A turn with one call, and its result.

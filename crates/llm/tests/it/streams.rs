@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use haft_llm::{Delta, Dialect, Model, ModelRequest, Turn};
+use haft_llm::{Delta, Dialect, Model, ModelRequest, Turn, Window};
 use haft_testkit::{Upstream, reply};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -194,4 +194,35 @@ async fn the_models_of_a_provider_are_listed() {
         assert_eq!(models, ["a", "b"], "{dialect:?}");
         assert_eq!(server.seen()[0].target, target, "{dialect:?}");
     }
+}
+
+#[tokio::test]
+async fn an_ollama_tells_how_much_a_model_reads() {
+    let shown =
+        |info: serde_json::Value, parameters: &str| json!({"model_info": info, "parameters": parameters});
+    let window = |most, set| Some(Window { most, set });
+    for (document, expected) in [
+        (
+            shown(
+                json!({"general.architecture": "phi3", "phi3.context_length": 131072, "clip.context_length": 77}),
+                "stop                           \"<|end|>\"\nnum_ctx                        4096",
+            ),
+            window(Some(131_072), Some(4_096)),
+        ),
+        (shown(json!({"own.context_length": 2048}), ""), window(Some(2_048), None)),
+        (json!({"model_info": {}}), window(None, None)),
+    ] {
+        let server = Upstream::start(move |_| haft_testkit::json_reply(200, &document)).await;
+        let found = wire(Dialect::Ollama, &server).window("m", limits()).await.expect("a window");
+        assert_eq!(found, expected);
+        let seen = server.seen().pop().expect("a request");
+        assert_eq!((seen.target.as_str(), seen.json()), ("/api/show", json!({"model": "m"})));
+    }
+    let server = Upstream::start(|_| haft_testkit::json_reply(200, &json!({}))).await;
+    let error = wire(Dialect::Ollama, &server).window("m", limits()).await.expect_err("no window");
+    assert_eq!(error.message().id(), "llm.notUnderstood");
+    for dialect in [Dialect::OpenAi, Dialect::Anthropic, Dialect::Gemini] {
+        assert_eq!(wire(dialect, &server).window("m", limits()).await.expect("nothing"), None, "{dialect:?}");
+    }
+    assert_eq!(server.seen().len(), 1, "nobody else is asked");
 }

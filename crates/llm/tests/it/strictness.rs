@@ -1,6 +1,8 @@
 //! What providers are strict about: a server that refuses all that they would is asked.
 
-use haft_llm::{Call, ModelAnswer, ModelRequest, Part, ToolChoice, ToolResult, Turn};
+use haft_llm::{
+    Call, ModelAnswer, ModelRequest, Part, Reasoning, Seal, Thought, ToolChoice, ToolResult, Turn,
+};
 use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Role};
 use serde_json::json;
 
@@ -21,15 +23,20 @@ fn said(text: &str) -> Turn {
 
 /// An answer with calls of these ids, and their results.
 fn called(ids: &[&str]) -> [Turn; 2] {
+    called_by("get_weather", ids)
+}
+
+/// The same with calls of another tool.
+fn called_by(name: &str, ids: &[&str]) -> [Turn; 2] {
     let calls = ids.iter().map(|id| Call {
         id: (*id).to_owned(),
-        name: "get_weather".to_owned(),
+        name: name.to_owned(),
         arguments: "{}".to_owned(),
         signature: None,
     });
     let results = ids.iter().map(|id| ToolResult {
         call_id: (*id).to_owned(),
-        name: "get_weather".to_owned(),
+        name: name.to_owned(),
         content: format!("of {id}"),
         is_error: false,
     });
@@ -82,10 +89,15 @@ async fn a_conversation_is_never_empty_and_the_user_begins_it() {
 }
 
 #[tokio::test]
-async fn words_to_go_on_with_end_without_space() {
+async fn a_model_that_spoke_last_is_told_to_go_on_where_the_user_has_the_last_word() {
     let turns = vec![Turn::user("Say it."), said(" It is \n")];
-    let seen = taken(Dialect::Anthropic, &ModelRequest::new("m", turns)).await;
-    assert_eq!(seen.messages[1].text, " It is");
+    for dialect in Dialect::ALL {
+        let seen = taken(dialect, &ModelRequest::new("m", turns.clone())).await;
+        let texts: Vec<&str> = seen.messages.iter().map(|message| message.text.as_str()).collect();
+        let ends_with_user = matches!(dialect, Dialect::Anthropic | Dialect::Gemini);
+        let behind: &[&str] = if ends_with_user { &["Go on."] } else { &[] };
+        assert_eq!(texts, [&["Say it.", " It is \n"], behind].concat(), "{dialect:?}");
+    }
 }
 
 #[tokio::test]
@@ -111,6 +123,37 @@ async fn no_two_calls_have_one_id() {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), 7, "{dialect:?}: {ids:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_a_model_made_up_does_not_spoil_the_conversation() {
+    let long = "a".repeat(80);
+    for (name, fitting) in [
+        ("multi_tool_use.parallel", "multi_tool_use_parallel"),
+        ("default_api:get weather", "default_api_get_weather"),
+        ("天气", "__"),
+        ("", "_"),
+        (long.as_str(), &long[..64]),
+    ] {
+        let turns = [vec![Turn::user("Go.")], called_by(name, &["a", "b"]).to_vec()].concat();
+        for dialect in Dialect::ALL {
+            let seen = taken(dialect, &ModelRequest { turns: turns.clone(), ..conversation() }).await;
+            let names: Vec<&str> = seen.messages[1].calls.iter().map(|call| call.name.as_str()).collect();
+            let names: Vec<&str> = names.iter().map(|name| name.trim_start_matches('_')).collect();
+            assert_eq!(names, [fitting.trim_start_matches('_'); 2], "{dialect:?} {name:?}");
+            let results = &seen.messages[2].results;
+            let contents: Vec<&str> = results.iter().map(|result| result.content.as_str()).collect();
+            assert_eq!(contents, ["of a", "of b"], "{dialect:?} {name:?}");
+        }
+    }
+    // Who may begin with a digit is called by the name that was offered.
+    let turns = [vec![Turn::user("Go.")], called_by("7zip", &["a"]).to_vec()].concat();
+    for (dialect, name) in
+        [(Dialect::Openai, "7zip"), (Dialect::Anthropic, "7zip"), (Dialect::Gemini, "_7zip")]
+    {
+        let seen = taken(dialect, &ModelRequest { turns: turns.clone(), ..conversation() }).await;
+        assert_eq!(seen.messages[1].calls[0].name, name, "{dialect:?}");
     }
 }
 
@@ -148,4 +191,44 @@ async fn calls_without_tools_are_understood_and_not_repeated() {
     let plain =
         ModelRequest::new("m", vec![Turn::User { parts: vec![Part::Text { text: "Hi.".to_owned() }] }]);
     assert_eq!(taken(Dialect::Anthropic, &plain).await.body.get("tools"), None);
+}
+
+#[tokio::test]
+async fn thoughts_go_back_as_they_came_and_where_they_stood() {
+    let thought = |text: &str, seal: Seal, after_words, after_calls| Thought {
+        text: text.to_owned(),
+        seal: Some(seal),
+        after_words,
+        after_calls,
+    };
+    let signed = |signature: &str| Seal::Signature(signature.to_owned());
+    let thoughts = vec![
+        thought("First.", signed("one"), 0, 0),
+        thought("", Seal::Redacted("c2VjcmV0".to_owned()), 0, 0),
+        // Somebody cut the words short.
+        thought("Then.", signed("two"), 4, 0),
+        thought("Last.", signed("three"), 900, 1),
+    ];
+    let reasoning = Reasoning { text: "First.Then.Last.".to_owned(), signature: None, thoughts };
+    let [mut answer, results] = called(&["a", "b"]);
+    if let Turn::Assistant { text, reasoning: kept, .. } = &mut answer {
+        (*text, *kept) = ("Wör und mehr.".to_owned(), Some(reasoning));
+    }
+    let request = ModelRequest { turns: vec![Turn::user("Go."), answer, results], ..conversation() };
+    let seen = taken(Dialect::Anthropic, &request).await;
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "get_weather", "input": {}});
+    let expected = json!([
+        {"type": "thinking", "thinking": "First.", "signature": "one"},
+        {"type": "redacted_thinking", "data": "c2VjcmV0"},
+        {"type": "text", "text": "Wör"},
+        {"type": "thinking", "thinking": "Then.", "signature": "two"},
+        {"type": "text", "text": " und mehr."},
+        call("a"),
+        {"type": "thinking", "thinking": "Last.", "signature": "three"},
+        call("b"),
+    ]);
+    assert_eq!(seen.body["messages"][1]["content"], expected);
+    for dialect in Dialect::ALL {
+        taken(dialect, &request).await;
+    }
 }

@@ -2,6 +2,7 @@
 
 use haft_agent::{Message, Piece, Role};
 use haft_core::{Message as Words, Violation};
+use haft_llm::Image;
 use serde_json::Value;
 
 haft_core::templates! {
@@ -18,8 +19,8 @@ haft_core::templates! {
         "says nothing",
         "内容为空";
     BAD_IMAGE = "chat.badImage",
-        "must be a data: URL in base64, an http(s) address, or artifact://ID",
-        "必须是 base64 的 data: URL、http(s) 地址或 artifact://ID";
+        "must be an image: a data: URL of type image/… in base64, an http(s) address, or artifact://ID",
+        "必须是图片：类型为 image/… 的 base64 data: URL、http(s) 地址或 artifact://ID";
     TOO_MANY_IMAGES = "chat.tooManyImages",
         "holds more than {most} images",
         "包含超过 {most} 张图片";
@@ -118,8 +119,7 @@ fn piece(part: &Value) -> Result<Option<Piece>, Violation> {
 }
 
 fn is_image(url: &str) -> bool {
-    let is_data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).is_some();
-    is_data || ["https://", "http://", "artifact://"].iter().any(|scheme| url.starts_with(scheme))
+    Image::read(url).is_some() || url.starts_with("artifact://")
 }
 
 #[cfg(test)]
@@ -142,8 +142,13 @@ mod tests {
         assert_eq!(wrong(json!([{"role": "user", "content": ""}]), true), ["messages.0.content"]);
         assert_eq!(wrong(json!([{"role": "user", "content": "x", "mood": 1}]), true), ["messages.0.mood"]);
         assert_eq!(wrong(json!([{"role": "assistant", "content": "x"}]), true), ["messages"]);
-        let image = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///etc"}}]}]);
-        assert_eq!(wrong(image, true), ["messages.0.content"]);
+        for url in
+            ["file:///etc", "data:application/pdf;base64,AAAA", "data:;base64,AAAA", "data:image/png,x"]
+        {
+            let image =
+                json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]);
+            assert_eq!(wrong(image, true), ["messages.0.content"], "{url}");
+        }
     }
 
     #[test]

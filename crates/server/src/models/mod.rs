@@ -3,6 +3,7 @@
 //! What a space has is read and prepared once, and again when the space has changed: to find a model costs no query.
 
 mod local;
+mod ollama;
 mod picking;
 mod provided;
 mod settings;
@@ -13,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use haft_agent::{Asker, Chosen, Models, Wanted};
-use haft_core::provider::ProviderKind;
 use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId, Template};
 use haft_egress::Egress;
 use haft_store::{Page, Store};
@@ -46,9 +46,6 @@ const PROVIDERS: u32 = 1000;
 
 /// So many spaces are kept at most.
 const MOST: usize = 10_000;
-
-/// Ollama sets memory aside for the whole window, so it is not asked for all that a model could have.
-const OLLAMA_WINDOW: u32 = 32_768;
 
 /// All models that can be asked.
 pub struct StoredModels {
@@ -133,14 +130,7 @@ impl StoredModels {
             Some(name) => name.clone(),
             None => Box::pin(provided.usual_model(&ready)).await?,
         };
-        let window = windows::window(&name);
-        let window = window.map(|window| match provided.kind {
-            ProviderKind::Ollama => window.min(OLLAMA_WINDOW),
-            ProviderKind::Openai
-            | ProviderKind::Anthropic
-            | ProviderKind::Gemini
-            | ProviderKind::Scripted => window,
-        });
+        let window = Box::pin(provided.window(&ready, &name)).await;
         Ok(Chosen { provider: provided.name.clone(), name, window, model: ready.model() })
     }
 

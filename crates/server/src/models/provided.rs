@@ -16,8 +16,9 @@ use serde::Serialize;
 use tokio::time::Instant;
 use url::Url;
 
-use super::picking;
+use super::ollama::Windows;
 use super::settings::{EnvironmentProvider, Speaks};
+use super::{picking, windows};
 use crate::stored_secrets::StoredSecrets;
 
 haft_core::templates! {
@@ -66,6 +67,7 @@ pub(crate) struct Provided {
     pub(super) version: u64,
     way: Way,
     listed: Mutex<Option<(Instant, Arc<[String]>)>>,
+    windows: Windows,
 }
 
 enum Way {
@@ -106,6 +108,7 @@ impl Provided {
             version: provider.version,
             way: way(provider, egress).unwrap_or(Way::Unusable),
             listed: Mutex::default(),
+            windows: Windows::default(),
         }
     }
 
@@ -134,6 +137,7 @@ impl Provided {
             version: 0,
             way: way.unwrap_or(Way::Unusable),
             listed: Mutex::default(),
+            windows: Windows::default(),
         }
     }
 
@@ -148,6 +152,7 @@ impl Provided {
             version: 0,
             way: Way::Wire(Arc::new(wire)),
             listed: Mutex::default(),
+            windows: Windows::default(),
         }
     }
 
@@ -199,6 +204,21 @@ impl Provided {
             (Ok(listed), _) => picking::pick(&wire.base, &listed).ok_or_else(none),
             (Err(_), Some(name)) => Ok(name.to_owned()),
             (Err(error), None) => Err(error),
+        }
+    }
+
+    /// So many tokens a model reads and writes in all, as far as that is known. Ollama is told how many.
+    pub(super) async fn window(&self, ready: &Ready, model: &str) -> Option<u32> {
+        match (self.kind, ready) {
+            (ProviderKind::Ollama, Ready::Wire(wire)) => Some(self.windows.of(wire, model).await),
+            (
+                ProviderKind::Openai
+                | ProviderKind::Anthropic
+                | ProviderKind::Gemini
+                | ProviderKind::Ollama
+                | ProviderKind::Scripted,
+                Ready::Wire(_) | Ready::Script(_),
+            ) => windows::window(model),
         }
     }
 

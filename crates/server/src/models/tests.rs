@@ -226,15 +226,20 @@ async fn a_key_is_the_callers_own_or_the_spaces_and_may_come_later() {
 #[tokio::test]
 async fn an_ollama_on_this_machine_is_found_when_there_is_nothing_else() {
     let tags = json!({"models": [{"name": "nomic-embed-text:latest"}, {"name": "llama3.2:latest"}]});
-    let upstream = Upstream::start(move |_| json_reply(200, &tags)).await;
+    let upstream = Upstream::start(move |seen| match seen.target.as_str() {
+        "/api/tags" => json_reply(200, &tags),
+        _ => json_reply(404, &json!({"error": "model not found"})),
+    })
+    .await;
+    let looked = || upstream.seen().iter().filter(|seen| seen.target == "/api/tags").count();
     let scene = Scene::new().await;
     let local = Some(Url::parse(&upstream.url("/")).expect("a URL"));
     let models = scene.models(ModelSettings { local: local.clone(), ..ModelSettings::default() });
     let found = scene.find(&models, None, None).await.expect("found");
     assert_eq!((found.provider.as_str(), found.name.as_str()), ("ollama", "llama3.2:latest"));
-    assert_eq!(found.window, Some(OLLAMA_WINDOW), "its memory is for more than one window");
+    assert_eq!(found.window, Some(ollama::LARGEST_WINDOW), "its memory is for more than one window");
     assert_eq!(scene.chosen(&models, Some("ollama"), Some("m")).await, "ollama/m");
-    assert_eq!(upstream.seen().len(), 1, "it is not looked for again at once");
+    assert_eq!(looked(), 1, "it is not looked for again at once");
     let besides = models.besides(scene.space).await.expect("a list");
     assert_eq!(
         besides.iter().map(|one| (one.name.as_str(), one.source)).collect::<Vec<_>>(),
@@ -244,10 +249,44 @@ async fn an_ollama_on_this_machine_is_found_when_there_is_nothing_else() {
     let models =
         scene.models(ModelSettings { environment: vec![scripted("set")], local, ..ModelSettings::default() });
     assert_eq!(scene.chosen(&models, None, None).await, "set/scripted");
-    assert_eq!(upstream.seen().len(), 1, "nobody looks for it where there is another");
+    assert_eq!(looked(), 1, "nobody looks for it where there is another");
     drop(upstream);
     let gone = Some(Url::parse("http://127.0.0.1:1/").expect("a URL"));
     let models = scene.models(ModelSettings { local: gone, ..ModelSettings::default() });
     let said = scene.chosen(&models, None, None).await;
     assert!(said.starts_with("Execution: there is no model to ask"), "{said}");
+}
+
+#[tokio::test]
+async fn an_ollama_is_asked_once_how_much_each_model_reads_and_is_told_that_much() {
+    let upstream = Upstream::start(|seen| {
+        let model = seen.json()["model"].as_str().unwrap_or_default().to_owned();
+        let shown = |most: u32, set: &str| {
+            json!({"model_info": {"general.architecture": "own", "own.context_length": most}, "parameters": set})
+        };
+        match (seen.target.as_str(), model.as_str()) {
+            ("/api/show", "small") => json_reply(200, &shown(2_048, "")),
+            ("/api/show", "large") => json_reply(200, &shown(1_000_000, "")),
+            ("/api/show", "set") => json_reply(200, &shown(1_000_000, "num_ctx 65536")),
+            (_, _) => json_reply(404, &json!({"error": "model not found"})),
+        }
+    })
+    .await;
+    let scene = Scene::new().await;
+    let models = scene.models(ModelSettings::default());
+    let base = upstream.url("/");
+    scene.stores(json!({"name": "near", "kind": "ollama", "baseUrl": base, "byOperator": true})).await;
+    for (model, expected) in [
+        ("small", 2_048),
+        ("large", ollama::LARGEST_WINDOW),
+        ("set", 65_536),
+        ("unknown", haft_llm::OLLAMA_WINDOW),
+    ] {
+        for _ in 0..2 {
+            let found = scene.find(&models, None, Some(model)).await.expect("found");
+            assert_eq!(found.window, Some(expected), "{model}");
+            models.forget(scene.space);
+        }
+    }
+    assert_eq!(upstream.seen().len(), 4, "each was asked for once");
 }

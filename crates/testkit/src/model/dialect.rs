@@ -17,6 +17,8 @@ pub enum Dialect {
 pub(super) enum Route {
     /// The names of all models.
     Models,
+    /// What is to be known of a model, which only Ollama tells.
+    Show,
     /// An answer. Gemini says in the path which model is meant, and whether to stream.
     Chat { model: String, is_streamed: bool },
 }
@@ -73,6 +75,7 @@ impl Dialect {
             (Self::Openai, "POST", "chat/completions")
             | (Self::Anthropic, "POST", "v1/messages")
             | (Self::Ollama, "POST", "api/chat") => Some(chat()),
+            (Self::Ollama, "POST", "api/show") => Some(Route::Show),
             (Self::Gemini, "POST", _) => generate(below),
             (Self::Openai | Self::Anthropic | Self::Gemini | Self::Ollama, _, _) => None,
         };
@@ -108,6 +111,9 @@ impl Dialect {
                 let (kind, code) = match status {
                     401 => ("invalid_request_error", Some("invalid_api_key")),
                     404 => ("invalid_request_error", Some("model_not_found")),
+                    429 if message.contains("current quota") => {
+                        ("insufficient_quota", Some("insufficient_quota"))
+                    }
                     429 => ("requests", Some("rate_limit_exceeded")),
                     500.. => ("server_error", None),
                     _ => ("invalid_request_error", None),

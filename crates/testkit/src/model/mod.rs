@@ -14,5 +14,6 @@ mod server;
 
 pub use asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
 pub use dialect::Dialect;
+pub use ollama::OLLAMA_CONTEXT;
 pub use reply::ModelReply;
 pub use server::ModelServer;

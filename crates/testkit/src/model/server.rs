@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use super::asked::AskedModel;
 use super::dialect::{Dialect, Refusal, Route};
 use super::flow::{self, Counts, Frame, UnderWay};
+use super::ollama::shown;
 use super::reply::{Failure, ModelReply};
 use super::rules::Checked;
 use super::{anthropic, gemini, ollama, openai};
@@ -122,6 +123,12 @@ impl ModelServer {
     }
 }
 
+/// What is wanted by a request that keeps to the rules.
+enum Wish {
+    Document(Value),
+    Answer(Box<AskedModel>),
+}
+
 impl Shared {
     async fn serve(&self, request: Request) -> Response<Body> {
         let (head, body) = request.into_parts();
@@ -135,14 +142,16 @@ impl Shared {
             return json(400, &dialect.error(400, "the body broke off"));
         };
         let read = self.let_in(&asked).and_then(|()| match dialect.route(&method, below)? {
-            Route::Models => Ok(None),
+            Route::Models => Ok(Wish::Document(dialect.models(&MODELS))),
+            Route::Show => Ok(Wish::Document(shown(&document(&bytes, &asked)?)?)),
             Route::Chat { model, is_streamed } => {
-                Ok(Some(read(&bytes, AskedModel { model, stream: is_streamed, ..asked })?))
+                let asked = read(&bytes, AskedModel { model, stream: is_streamed, ..asked })?;
+                Ok(Wish::Answer(Box::new(asked)))
             }
         });
         match read {
-            Ok(None) => json(200, &dialect.models(&MODELS)),
-            Ok(Some(asked)) => self.answer(asked).await,
+            Ok(Wish::Document(document)) => json(200, &document),
+            Ok(Wish::Answer(asked)) => self.answer(*asked).await,
             Err(refusal) => {
                 let why = format!("{method} {target}: {}", refusal.message);
                 self.refused.lock().expect("not poisoned").push(why);
@@ -184,12 +193,16 @@ impl Shared {
     }
 }
 
-fn read(bytes: &[u8], asked: AskedModel) -> Checked<AskedModel> {
+fn document(bytes: &[u8], asked: &AskedModel) -> Checked<Value> {
     let kind = asked.header("content-type").unwrap_or_default();
     if !kind.starts_with("application/json") {
         return Err(format!("the content type must be application/json, and is '{kind}'"));
     }
-    let body: Value = serde_json::from_slice(bytes).map_err(|error| format!("no JSON: {error}"))?;
+    serde_json::from_slice(bytes).map_err(|error| format!("no JSON: {error}"))
+}
+
+fn read(bytes: &[u8], asked: AskedModel) -> Checked<AskedModel> {
+    let body = document(bytes, &asked)?;
     let read = match asked.dialect {
         Dialect::Openai => openai::read(&body, asked),
         Dialect::Anthropic => anthropic::read(&body, asked),

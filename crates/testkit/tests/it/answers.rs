@@ -134,7 +134,7 @@ async fn a_model_may_write_broken_calls_and_choose_their_ids() {
     let reply = ModelReply::new().raw_call("weather", "{\"city\": ");
     let server = ModelServer::script([reply.clone(), reply]).await;
     let answer = ask(&wire(Dialect::Gemini, &server), &question()).await.expect("an answer");
-    assert_eq!((answer.calls.len(), answer.end), (0, EndReason::Other));
+    assert_eq!((answer.calls.len(), answer.end), (0, EndReason::Malformed));
     let answer = ask(&wire(Dialect::Ollama, &server), &question()).await.expect("an answer");
     assert_eq!((answer.calls.len(), answer.text.as_str()), (0, "{\"city\": "));
 }

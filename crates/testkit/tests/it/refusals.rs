@@ -212,11 +212,17 @@ async fn anthropic_refuses() {
         ("/messages", json!([]), "minimum length 1"),
         ("/messages/0", json!(null), "first message"),
         ("/messages/3", json!({"role": "user", "content": "more"}), "alternate"),
-        ("/messages/3", json!({"role": "assistant", "content": "So "}), "trailing whitespace"),
+        ("/messages/3", json!({"role": "assistant", "content": "So"}), "must end with a user message"),
         ("/messages/0/role", json!("system"), "role"),
         ("/messages/0/content", json!(""), "non-empty"),
         ("/messages/0/content", json!([{"type": "text", "text": "\n"}]), "non-whitespace"),
         ("/messages/1/content/0/signature", json!(null), "signature"),
+        (
+            "/messages/1/content/0/signature",
+            json!("EqQBCgIYAhIkZmFrZQ0000000000000000EqQBCgIYAhIkZmFrZQ0000000000000000"),
+            "Invalid `signature`",
+        ),
+        ("/messages/1/content/0", json!({"type": "redacted_thinking"}), "redacted_thinking.data"),
         ("/messages/1/content/1/id", json!("a.b"), "pattern"),
         ("/messages/1/content/1/id", json!("b"), "unique"),
         ("/messages/1/content/1/input", json!("{}"), "dictionary"),
@@ -264,6 +270,7 @@ async fn gemini_refuses() {
         (city, json!({"anyOf": [{"type": "string", "pattern": "a", "not": {}}]}), "any_of[0]"),
         ("/model", json!("m"), "Unknown name"),
         ("/generationConfig/temperature", json!(3), "temperature"),
+        ("/contents/0/parts/1/inlineData/mimeType", json!("image/*"), "Unsupported MIME type"),
         ("/toolConfig/functionCallingConfig/mode", json!("AUTO"), "mode is ANY"),
         ("/toolConfig/functionCallingConfig/allowedFunctionNames", json!(["x"]), "not declared"),
         ("/contents", json!([]), "minimum length 1"),
@@ -327,4 +334,26 @@ async fn who_has_no_key_or_no_such_path_is_turned_away() {
     let unversioned = Client::anonymous(&server.base(Dialect::Anthropic));
     let reply = unversioned.post(path(Dialect::Anthropic), &proper(Dialect::Anthropic)).await;
     assert_eq!((reply.status, reply.body["error"]["type"].as_str()), (400, Some("invalid_request_error")));
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_think_refuses_to_be_told_how() {
+    let server = server().await;
+    let client = client(Dialect::Gemini, &server);
+    let mut body = proper(Dialect::Gemini);
+    body["generationConfig"]["thinkingConfig"] = json!({"includeThoughts": true});
+    for (model, status) in [("gemini-3-test", 200), ("gemini-2.5-test", 200), ("gemini-2.0-test", 400)] {
+        let reply = client.post(&format!("/v1beta/models/{model}:generateContent"), &body).await;
+        assert_eq!(reply.status, status, "{model}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
+async fn ollama_tells_what_a_model_was_made_for() {
+    let server = server().await;
+    let client = client(Dialect::Ollama, &server);
+    let shown = client.post("/api/show", &json!({"model": "m"})).await;
+    assert_eq!(shown.body["model_info"]["test.context_length"], haft_testkit::OLLAMA_CONTEXT);
+    assert_eq!(client.post("/api/show", &json!({})).await.status, 400);
+    assert!(server.seen().is_empty(), "that is no question");
 }

@@ -1,13 +1,13 @@
-//! The weather dialogue in the dialects of three makers: calls at once and in a row, mistakes, and models that fail.
+//! The weather dialogue in the dialects of four makers: calls at once and in a row, mistakes, and models that fail.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Upstream};
+use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, OLLAMA_CONTEXT, Upstream};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-use super::{DIALECTS, Desk, said, weather};
+use super::{Desk, said, weather};
 
 fn city(name: &str) -> (&'static str, Value) {
     ("weather", json!({"city": name}))
@@ -32,7 +32,7 @@ async fn a_model_calls_a_tool_and_says_what_came_of_it() {
         more => ModelReply::says(format!("{} results?", more.len())),
     })
     .await;
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "How is the weather in Paris?").await;
         assert_eq!(said(&reply), "It is 5 degrees in \"Paris\".", "{dialect:?}");
@@ -48,10 +48,12 @@ async fn a_model_calls_a_tool_and_says_what_came_of_it() {
         assert_eq!(call["result"]["callId"], call["callId"]);
     }
     let asked = desk.model.seen();
-    assert_eq!(asked.len(), 6);
+    assert_eq!(asked.len(), 8);
     assert!(asked.iter().all(|asked| asked.system.as_deref() == Some("You are a clerk.") && asked.stream));
     assert!(asked.iter().all(|asked| asked.tool_names() == ["weather"]));
     assert_eq!(asked[0].key.as_deref(), Some("sk-openai"));
+    let told: Vec<&Value> = asked.iter().map(|asked| &asked.body["options"]["num_ctx"]).collect();
+    assert_eq!(told[6..], [&json!(OLLAMA_CONTEXT); 2], "an Ollama is told how much to read");
     desk.check();
 }
 
@@ -75,7 +77,7 @@ async fn three_calls_of_one_answer_are_made_at_the_same_time_and_answered_in_ord
         ModelReply::says(cities.join(", "))
     });
     let desk = Desk::with(model.await, upstream.await).await;
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "Rome, Oslo and Berlin?").await;
         assert_eq!(said(&reply), "Rome, Oslo_, Berlin", "{dialect:?}");
@@ -94,7 +96,7 @@ async fn a_call_may_need_what_an_earlier_one_found() {
         Some(second) => ModelReply::says(second["city"].as_str().unwrap_or_default()),
     })
     .await;
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "And then?").await;
         assert_eq!(said(&reply), "next4", "{dialect:?}");
@@ -110,6 +112,7 @@ async fn mistakes_of_the_model_are_told_to_it_and_it_corrects_itself() {
         match (results(&asked).first(), said.as_str()) {
             (None, "misfit") => ModelReply::calls([("weather", json!({"town": "Rome"}))]),
             (None, "unknown") => ModelReply::calls([("wether", json!({"city": "Rome"}))]),
+            (None, "made up") => ModelReply::calls([("multi_tool_use.parallel", json!({"tool_uses": []}))]),
             (None, "broken") => ModelReply::new().raw_call("weather", "{\"city\": \"Ro"),
             (Some(result), _) if result["error"].is_object() => ModelReply::calls([city("Rome")]),
             (Some(result), _) => ModelReply::says(format!("{}", result["temperature"])),
@@ -117,16 +120,17 @@ async fn mistakes_of_the_model_are_told_to_it_and_it_corrects_itself() {
         }
     })
     .await;
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let cases = [
             ("misfit", "Validation", "city"),
             ("unknown", "NotFound", "weather"),
+            ("made up", "NotFound", "weather"),
             ("broken", "Validation", "JSON"),
         ];
         for (mistake, kind, word) in cases {
-            // Gemini never gives a call that is no JSON.
-            if mistake == "broken" && dialect == Dialect::Gemini {
+            // Gemini never gives a call that is no JSON, and of Ollama's it becomes words.
+            if mistake == "broken" && matches!(dialect, Dialect::Gemini | Dialect::Ollama) {
                 continue;
             }
             let reply = desk.ask(&agent, mistake).await;
@@ -164,13 +168,14 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
                 ("down", 0) => ModelReply::status(503, None),
                 ("cut", 0) => ModelReply::says("This is broken off before its end").cut_after(4),
                 ("key", _) => ModelReply::status(401, None),
+                ("spent", _) => ModelReply::refused(429, "You exceeded your current quota.", Some(0)),
                 ("away", _) => ModelReply::status(500, None),
                 (_, _) => ModelReply::says("Here I am."),
             }
         }
     })
     .await;
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         for trouble in ["busy", "down", "cut"] {
             let reply = desk.ask(&agent, trouble).await;
@@ -184,6 +189,93 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
     assert_eq!(desk.model.seen().len(), asked + 1, "a bad key gets no better");
     assert_eq!(reply.data()["finishReason"], "error");
     assert!(reply.message().contains("API key"), "{}", reply.body);
+    let reply = desk.ask(&agent, "spent").await;
+    assert_eq!((reply.status, reply.kind()), (429, "RateLimit"), "{}", reply.body);
+    assert_eq!(desk.model.seen().len(), asked + 2, "and a quota that is spent does not come back");
+    desk.check();
+}
+
+#[tokio::test]
+async fn a_model_that_spoke_last_goes_on_with_what_it_said() {
+    let desk = Desk::new(async |asked: AskedModel| match asked.answers_before() {
+        0 => ModelReply::calls([city("Rome")]),
+        1 => ModelReply::says("It is "),
+        _ => ModelReply::says(format!("warm, after {} messages.", asked.messages.len())),
+    })
+    .await;
+    for dialect in Dialect::ALL {
+        let agent = desk.agent(dialect, &["weather"], json!({"maxSteps": 1})).await;
+        let first = desk.ask(&agent, "Rome?").await;
+        assert_eq!(first.data()["finishReason"], "max_steps", "{dialect:?}: {}", first.body);
+        let id = first.data()["conversationId"].as_str().expect("an id");
+        let more = desk.api.post(&format!("/api/conversations/{id}/continue"), &json!({})).await;
+        // The user has the last word with those who insist on it.
+        let count = if matches!(dialect, Dialect::Anthropic | Dialect::Gemini) { 5 } else { 4 };
+        assert_eq!(said(&more), format!("warm, after {count} messages."), "{dialect:?}");
+    }
+    desk.check();
+}
+
+#[tokio::test]
+async fn thoughts_between_words_and_calls_are_known_again() {
+    let desk = Desk::new(async |asked: AskedModel| match results(&asked).first() {
+        None => ModelReply::new()
+            .reasoning("Which city? ")
+            .text("Let me see. ")
+            .reasoning("Rome. ")
+            .reasoning("Yes, Rome.")
+            .call("weather", json!({"city": "Rome"})),
+        Some(result) => ModelReply::says(format!("{}", result["temperature"])),
+    })
+    .await;
+    for dialect in Dialect::ALL {
+        let agent = desk.agent(dialect, &["weather"], json!({})).await;
+        let reply = desk.ask(&agent, "Rome?").await;
+        assert_eq!(said(&reply), "4", "{dialect:?}");
+    }
+    let asked = desk.model.seen();
+    let second = asked.iter().filter(|asked| asked.dialect == Dialect::Anthropic).nth(1).expect("a second");
+    let blocks = second.body["messages"][1]["content"].as_array().expect("blocks");
+    let kinds: Vec<&str> = blocks.iter().filter_map(|block| block["type"].as_str()).collect();
+    assert_eq!(kinds, ["thinking", "text", "thinking", "thinking", "tool_use"]);
+    desk.check();
+}
+
+#[tokio::test]
+async fn an_image_has_a_type_and_what_is_none_is_refused_at_the_door() {
+    let desk = Desk::new(async |asked: AskedModel| {
+        let images: usize = asked.messages.iter().map(|message| message.images).sum();
+        ModelReply::says(images.to_string())
+    })
+    .await;
+    let asking = |agent: &str, url: &str| {
+        let parts = json!([{"type": "text", "text": "?"}, {"type": "image_url", "image_url": {"url": url}}]);
+        let messages = json!([{"role": "user", "content": parts}]);
+        (json!({"agentId": agent, "messages": messages}), json!({"model": agent, "messages": messages}))
+    };
+    for dialect in Dialect::ALL {
+        let agent = desk.agent(dialect, &[], json!({})).await;
+        for url in [
+            "https://pictures.example/rome.webp",
+            "https://pictures.example/rome",
+            "data:image/jpg;base64,AAAA",
+        ] {
+            let reply = desk.api.post("/api/chat", &asking(&agent, url).0).await;
+            // Ollama fetches none.
+            let is_shown = dialect != Dialect::Ollama || url.starts_with("data:");
+            assert_eq!(said(&reply), if is_shown { "1" } else { "0" }, "{dialect:?} {url}");
+        }
+    }
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let asked = desk.model.seen().len();
+    let (ours, theirs) = asking(&agent, "data:application/pdf;base64,AAAA");
+    let reply = desk.api.post("/api/chat", &ours).await;
+    assert_eq!((reply.status, reply.kind()), (400, "Validation"), "{}", reply.body);
+    assert!(reply.body.to_string().contains("must be an image"), "{}", reply.body);
+    let reply = desk.api.post("/v1/chat/completions", &theirs).await;
+    assert_eq!(reply.status, 400, "{}", reply.body);
+    assert!(reply.body["error"]["message"].to_string().contains("must be an image"), "{}", reply.body);
+    assert_eq!(desk.model.seen().len(), asked, "no model is bothered with it");
     desk.check();
 }
 
@@ -194,8 +286,10 @@ async fn calls_that_small_models_write_as_text_are_understood() {
         Some(result) => ModelReply::says(format!("{}", result["temperature"])),
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
-    let reply = desk.ask(&agent, "Rome?").await;
-    assert_eq!(said(&reply), "4");
+    for dialect in Dialect::ALL {
+        let agent = desk.agent(dialect, &["weather"], json!({})).await;
+        let reply = desk.ask(&agent, "Rome?").await;
+        assert_eq!(said(&reply), "4", "{dialect:?}");
+    }
     desk.check();
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::read_text;
 use crate::delta::EndReason;
 use crate::dialect::Dialect;
+use crate::reasoning::{Seal, Thought};
 
 /// The calls that an OpenAI stream with these pieces of calls makes.
 fn calls(pieces: &[Value]) -> Vec<(String, String, String)> {
@@ -196,6 +197,15 @@ fn ends_are_told_apart() {
         (Dialect::OpenAi, openai("tool_calls"), EndReason::Stop),
         (Dialect::OpenAi, openai("length"), EndReason::Length),
         (Dialect::OpenAi, openai("content_filter"), EndReason::Filtered),
+        (
+            Dialect::OpenAi,
+            format!(
+                "data: {}\n\n{}",
+                json!({"choices": [{"delta": {"refusal": "No."}}]}),
+                "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+            ),
+            EndReason::Filtered,
+        ),
         (Dialect::OpenAi, openai("new"), EndReason::Other),
         (Dialect::OpenAi, "data: [DONE]\n\n".to_owned(), EndReason::Other),
         (Dialect::Anthropic, anthropic("end_turn"), EndReason::Stop),
@@ -204,6 +214,12 @@ fn ends_are_told_apart() {
         (Dialect::Gemini, gemini("STOP"), EndReason::Stop),
         (Dialect::Gemini, gemini("MAX_TOKENS"), EndReason::Length),
         (Dialect::Gemini, gemini("SAFETY"), EndReason::Filtered),
+        (Dialect::Gemini, gemini("IMAGE_PROHIBITED_CONTENT"), EndReason::Filtered),
+        (Dialect::Gemini, gemini("MALFORMED_FUNCTION_CALL"), EndReason::Malformed),
+        (Dialect::Gemini, gemini("MALFORMED_RESPONSE"), EndReason::Malformed),
+        (Dialect::Gemini, gemini("UNEXPECTED_TOOL_CALL"), EndReason::Malformed),
+        (Dialect::Gemini, gemini("TOO_MANY_TOOL_CALLS"), EndReason::Malformed),
+        (Dialect::Gemini, gemini("NEW"), EndReason::Other),
         (
             Dialect::Gemini,
             "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}".to_owned(),
@@ -213,5 +229,67 @@ fn ends_are_told_apart() {
     ] {
         let answer = read_text(dialect, &body).unwrap_or_else(|error| panic!("{body}: {error}"));
         assert_eq!(answer.end, end, "{body}");
+    }
+}
+
+#[test]
+fn calls_that_came_are_made_though_another_was_broken() {
+    let call = json!({"functionCall": {"name": "get_weather", "args": {"city": "Rome"}}});
+    let candidate = json!({"content": {"parts": [call]}, "finishReason": "MALFORMED_FUNCTION_CALL"});
+    let body = format!("data: {}\n\n", json!({"candidates": [candidate]}));
+    let answer = read_text(Dialect::Gemini, &body).expect("an answer");
+    assert_eq!((answer.calls.len(), answer.end), (1, EndReason::ToolCalls));
+}
+
+#[test]
+fn thoughts_stay_apart_with_their_own_signatures() {
+    let block = |block: Value| json!({"type": "content_block_start", "index": 0, "content_block": block});
+    let more = |delta: Value| json!({"type": "content_block_delta", "index": 0, "delta": delta});
+    let over = || json!({"type": "content_block_stop", "index": 0});
+    let thought = |text: &str, signature: &[&str]| {
+        let signed = signature.iter().map(|part| more(json!({"type": "signature_delta", "signature": part})));
+        let begin = block(json!({"type": "thinking", "thinking": "", "signature": ""}));
+        let said = more(json!({"type": "thinking_delta", "thinking": text}));
+        [vec![begin, said], signed.collect(), vec![over()]].concat()
+    };
+    let events = [
+        thought("First. ", &["on", "e"]),
+        thought("", &["two"]),
+        vec![block(json!({"type": "redacted_thinking", "data": "c2VjcmV0"})), over()],
+        vec![
+            block(json!({"type": "text", "text": ""})),
+            more(json!({"type": "text_delta", "text": "Wörter."})),
+        ],
+        vec![over()],
+        thought("Then.", &["three"]),
+        vec![json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}})],
+        vec![json!({"type": "message_stop"})],
+    ];
+    let body: String = events.concat().iter().map(|event| format!("data: {event}\n\n")).collect();
+    let streamed = read_text(Dialect::Anthropic, &body).expect("an answer");
+    let whole = json!({
+        "type": "message", "role": "assistant", "stop_reason": "end_turn",
+        "content": [
+            {"type": "thinking", "thinking": "First. ", "signature": "one"},
+            {"type": "thinking", "thinking": "", "signature": "two"},
+            {"type": "redacted_thinking", "data": "c2VjcmV0"},
+            {"type": "text", "text": "Wörter."},
+            {"type": "thinking", "thinking": "Then.", "signature": "three"},
+        ],
+    });
+    let whole = read_text(Dialect::Anthropic, &whole.to_string()).expect("an answer");
+    let signed = |text: &str, signature: &str, after_words: usize| Thought {
+        text: text.to_owned(),
+        seal: Some(Seal::Signature(signature.to_owned())),
+        after_words,
+        after_calls: 0,
+    };
+    let redacted = Thought { seal: Some(Seal::Redacted("c2VjcmV0".to_owned())), ..Thought::default() };
+    let expected = [signed("First. ", "one", 0), signed("", "two", 0), redacted, signed("Then.", "three", 8)];
+    for answer in [streamed, whole] {
+        assert_eq!(answer.text, "Wörter.");
+        let reasoning = answer.reasoning.expect("thoughts");
+        assert_eq!((reasoning.text.as_str(), reasoning.signature), ("First. Then.", None));
+        assert_eq!(reasoning.thoughts, expected);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::told::is_own;
 use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
 use crate::model::rules::{
     Checked, add_tool, filled, flag, items, length, list, must, name, object, object_schema, only,
@@ -106,8 +107,7 @@ fn read_messages(messages: &[Value], asked: &mut AskedModel) -> Checked<()> {
             )
         })?;
         if expected == "assistant" {
-            let is_last = number + 1 == messages.len();
-            let said = assistant(&message["content"], &at, is_last)?;
+            let said = assistant(&message["content"], &at)?;
             open = said.calls.iter().map(|call| call.id.clone()).collect();
             for id in &open {
                 must(!all_ids.contains(id), || format!("{at}: `tool_use` ids must be unique: {id}"))?;
@@ -119,6 +119,11 @@ fn read_messages(messages: &[Value], asked: &mut AskedModel) -> Checked<()> {
         }
     }
     must(open.is_empty(), || unanswered(&open))?;
+    // Models before 4.6 would write on in their own answer.
+    must(messages.len() % 2 == 1, || {
+        "This model does not support assistant message prefill. The conversation must end with a user message."
+            .to_owned()
+    })?;
     must(all_ids.is_empty() || !asked.tools.is_empty(), || {
         "Requests which have `tool_use` or `tool_result` blocks in messages must define tools.".to_owned()
     })
@@ -140,7 +145,7 @@ fn words<'a>(block: &'a Value, at: &str) -> Checked<&'a str> {
     Ok(text)
 }
 
-fn assistant(content: &Value, at: &str, is_last: bool) -> Checked<AskedMessage> {
+fn assistant(content: &Value, at: &str) -> Checked<AskedMessage> {
     let mut said = AskedMessage::of(Role::Assistant);
     if let Value::String(text) = content {
         must(!text.trim().is_empty(), || format!("{at}: all messages must have non-empty content"))?;
@@ -151,17 +156,19 @@ fn assistant(content: &Value, at: &str, is_last: bool) -> Checked<AskedMessage> 
             match block["type"].as_str() {
                 Some("tool_use") => said.calls.push(call(block, &at)?),
                 Some("thinking") => {
-                    text(&block["thinking"], &format!("{at}.thinking.thinking"))?;
-                    filled(&block["signature"], &format!("{at}.thinking.signature"))?;
+                    let thought = text(&block["thinking"], &format!("{at}.thinking.thinking"))?;
+                    let signature = filled(&block["signature"], &format!("{at}.thinking.signature"))?;
+                    must(is_own(thought, signature), || {
+                        format!("{at}: Invalid `signature` in `thinking` block")
+                    })?;
                 }
-                Some("redacted_thinking") => {}
+                Some("redacted_thinking") => {
+                    filled(&block["data"], &format!("{at}.redacted_thinking.data"))?;
+                }
                 Some(_) | None => said.add_text(words(block, &at)?),
             }
         }
     }
-    must(!is_last || !said.text.ends_with(char::is_whitespace), || {
-        "messages: final assistant content cannot end with trailing whitespace".to_owned()
-    })?;
     Ok(said)
 }
 

@@ -1,5 +1,7 @@
 //! An answer as Anthropic gives it: events of a message, or a whole one.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Value, json};
 
 use crate::model::asked::AskedModel;
@@ -7,8 +9,20 @@ use crate::model::dialect::Dialect;
 use crate::model::flow::Frame;
 use crate::model::reply::{Ending, ModelReply, Said, SaidCall};
 
-/// By which it would know its thoughts again.
-const SIGNATURE: &str = "EqQBCgIYAhIkZmFrZQ==";
+/// How what it signs begins.
+const SIGNATURE: &str = "EqQBCgIYAhIkZmFrZQ";
+
+/// By which it knows a thought again.
+fn signature(thought: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    thought.hash(&mut hasher);
+    format!("{SIGNATURE}{:016x}", hasher.finish())
+}
+
+/// Whether it signed a thought so. What it never signed is somebody else's to judge.
+pub(super) fn is_own(thought: &str, signed: &str) -> bool {
+    !signed.starts_with(SIGNATURE) || signed == signature(thought)
+}
 
 pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Frame> {
     let (input, output) = reply.usage.unwrap_or_default();
@@ -25,7 +39,7 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
             Said::Reasoning(text) => {
                 let pieces = reply.text_pieces(text).into_iter();
                 let deltas = pieces.map(|text| json!({"type": "thinking_delta", "thinking": text}));
-                let signed = json!({"type": "signature_delta", "signature": SIGNATURE});
+                let signed = json!({"type": "signature_delta", "signature": signature(text)});
                 let block = json!({"type": "thinking", "thinking": "", "signature": ""});
                 (block, deltas.chain([signed]).collect())
             }
@@ -60,7 +74,7 @@ pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
     let mut document = message(asked);
     let content = reply.said.iter().map(|said| match said {
         Said::Text(text) => json!({"type": "text", "text": text}),
-        Said::Reasoning(text) => json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}),
+        Said::Reasoning(text) => json!({"type": "thinking", "thinking": text, "signature": signature(text)}),
         // Whole calls cannot hold what is no object.
         Said::Call(call) => tool_use(call, call.object().unwrap_or_else(|| json!({}))),
     });

@@ -28,11 +28,20 @@ pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<Ask
         }
     }
     let generation = &body["generationConfig"];
+    let thinking = &generation["thinkingConfig"];
+    must(thinking.is_null() || thinks(&asked.model), || {
+        format!("Thinking is not enabled for models/{}", asked.model)
+    })?;
     asked.temperature = temperature(&generation["temperature"], 2.0)?;
     asked.max_tokens = length(&generation["maxOutputTokens"], "generationConfig.maxOutputTokens")?;
     read_tools(body, &mut asked)?;
     read_contents(items(&body["contents"], "contents")?, &mut asked)?;
     Ok(asked)
+}
+
+/// Only these models think; others refuse to be told how.
+fn thinks(model: &str) -> bool {
+    ["gemini-2.5", "gemini-3"].iter().any(|family| model.starts_with(family)) && !model.contains("lite")
 }
 
 pub(super) fn unknown(name: &str, at: &str) -> String {
@@ -171,9 +180,10 @@ fn read_user(parts: &[Value], at: &str, mut open: Vec<AskedCall>, asked: &mut As
                 Some(data) => (data, "data"),
                 None => (&part["fileData"], "fileUri"),
             };
-            for field in ["mimeType", place] {
-                filled(&data[field], &format!("{at}.{field}"))?;
-            }
+            filled(&data[place], &format!("{at}.{place}"))?;
+            let kind = filled(&data["mimeType"], &format!("{at}.mimeType"))?;
+            let kinds = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+            must(kinds.contains(&kind), || format!("Unsupported MIME type: {kind}"))?;
             said.images += 1;
         }
     }

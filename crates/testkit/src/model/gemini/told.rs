@@ -14,7 +14,7 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
     let event = |parts: Vec<Value>| Frame::event(&piece(asked, reply, parts, None)).fragment();
     let mut frames = Vec::new();
     let mut calls = Calls { is_signed: false, together: Vec::new() };
-    for said in &reply.said {
+    for said in reply.said.iter().filter(|said| is_told(asked, said)) {
         if let Said::Call(call) = said {
             calls.add(asked, call);
             continue;
@@ -48,7 +48,7 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
 pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
     let mut calls = Calls { is_signed: false, together: Vec::new() };
     let mut parts = Vec::new();
-    for said in &reply.said {
+    for said in reply.said.iter().filter(|said| is_told(asked, said)) {
         match said {
             Said::Text(text) => parts.push(json!({"text": text})),
             Said::Reasoning(text) => parts.push(json!({"text": text, "thought": true})),
@@ -61,6 +61,12 @@ pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
     let document = piece(asked, reply, parts, Some(reason(reply)));
     // What is asked for as a stream, and is none, is a list.
     if asked.stream { json!([document]) } else { document }
+}
+
+/// What it thought it tells only those who want to know.
+fn is_told(asked: &AskedModel, said: &Said) -> bool {
+    let wants = &asked.body["generationConfig"]["thinkingConfig"]["includeThoughts"];
+    !matches!(said, Said::Reasoning(_)) || *wants == true
 }
 
 /// Calls that come at once.

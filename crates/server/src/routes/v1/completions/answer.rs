@@ -112,7 +112,9 @@ pub(in crate::routes::v1) fn finish_reason(turn: &Turn) -> &'static str {
         Finish::Stop | Finish::MaxSteps => match turn.steps.last().map(|step| step.answer.end) {
             Some(EndReason::Length) => "length",
             Some(EndReason::Filtered) => "content_filter",
-            Some(EndReason::Stop | EndReason::ToolCalls | EndReason::Other) | None => "stop",
+            Some(EndReason::Stop | EndReason::ToolCalls | EndReason::Malformed | EndReason::Other) | None => {
+                "stop"
+            }
         },
     }
 }
