@@ -164,7 +164,7 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
                 ("down", 0) => ModelReply::status(503, None),
                 ("cut", 0) => ModelReply::says("This is broken off before its end").cut_after(4),
                 ("key", _) => ModelReply::status(401, None),
-                ("away", _) => ModelReply::status(500, None),
+                ("away", _) => ModelReply::status(500, Some(0)),
                 (_, _) => ModelReply::says("Here I am."),
             }
         }
@@ -177,6 +177,7 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
             assert_eq!(said(&reply), "Here I am.", "{dialect:?} {trouble}");
         }
     }
+    stays_down(&desk).await;
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
     let asked = desk.model.seen().len();
     let reply = desk.ask(&agent, "key").await;
@@ -185,6 +186,27 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
     assert_eq!(reply.data()["finishReason"], "error");
     assert!(reply.message().contains("API key"), "{}", reply.body);
     desk.check();
+}
+
+/// A model that stays down is asked four times, and no more; what was said before stays, and may be gone on with.
+async fn stays_down(desk: &Desk) {
+    for dialect in DIALECTS {
+        let agent = desk.agent(dialect, &["weather"], json!({})).await;
+        let asked = desk.model.seen().len();
+        let reply = desk.ask(&agent, "away").await;
+        assert_eq!((reply.status, reply.kind()), (502, "Server"), "{dialect:?}: {}", reply.body);
+        assert_eq!(desk.model.seen().len(), asked + 4, "{dialect:?}");
+        let data = reply.data();
+        assert_eq!((&data["finishReason"], &data["steps"]), (&json!("error"), &json!(0)), "{dialect:?}");
+        let streamed = json!({"agentId": agent, "messages": [super::user("away")], "stream": true});
+        let events = desk.api.post_for_events("/api/chat", &streamed).await.all().await;
+        let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, ["turn.start", "usage", "error", "done"], "{dialect:?}");
+        assert_eq!(events[2].data["kind"], "Server", "{dialect:?}");
+        // The conversation is there, and hears whoever speaks to it next.
+        let next = json!({"conversationId": data["conversationId"], "messages": [super::user("back?")]});
+        assert_eq!(said(&desk.api.post("/api/chat", &next).await), "Here I am.", "{dialect:?}");
+    }
 }
 
 #[tokio::test]
