@@ -4,6 +4,7 @@ mod bound;
 mod conversations;
 mod crashes;
 mod dialogue;
+mod hostile;
 mod limits;
 mod logged;
 mod nesting;
