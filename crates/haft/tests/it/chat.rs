@@ -8,6 +8,7 @@ mod hostile;
 mod limits;
 mod logged;
 mod nesting;
+mod odd_schemas;
 mod shared;
 mod streams;
 mod tasks;
