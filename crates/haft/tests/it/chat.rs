@@ -4,6 +4,7 @@ mod bound;
 mod conversations;
 mod crashes;
 mod dialogue;
+mod halfway;
 mod hostile;
 mod limits;
 mod logged;
