@@ -164,7 +164,7 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
                 ("down", 0) => ModelReply::status(503, None),
                 ("cut", 0) => ModelReply::says("This is broken off before its end").cut_after(4),
                 ("key", _) => ModelReply::status(401, None),
-                ("away", _) => ModelReply::status(500, Some(0)),
+                ("away", _) => ModelReply::status(500, None),
                 (_, _) => ModelReply::says("Here I am."),
             }
         }
@@ -188,27 +188,6 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
     desk.check();
 }
 
-/// A model that stays down is asked four times, and no more; what was said before stays, and may be gone on with.
-async fn stays_down(desk: &Desk) {
-    for dialect in DIALECTS {
-        let agent = desk.agent(dialect, &["weather"], json!({})).await;
-        let asked = desk.model.seen().len();
-        let reply = desk.ask(&agent, "away").await;
-        assert_eq!((reply.status, reply.kind()), (502, "Server"), "{dialect:?}: {}", reply.body);
-        assert_eq!(desk.model.seen().len(), asked + 4, "{dialect:?}");
-        let data = reply.data();
-        assert_eq!((&data["finishReason"], &data["steps"]), (&json!("error"), &json!(0)), "{dialect:?}");
-        let streamed = json!({"agentId": agent, "messages": [super::user("away")], "stream": true});
-        let events = desk.api.post_for_events("/api/chat", &streamed).await.all().await;
-        let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
-        assert_eq!(names, ["turn.start", "usage", "error", "done"], "{dialect:?}");
-        assert_eq!(events[2].data["kind"], "Server", "{dialect:?}");
-        // The conversation is there, and hears whoever speaks to it next.
-        let next = json!({"conversationId": data["conversationId"], "messages": [super::user("back?")]});
-        assert_eq!(said(&desk.api.post("/api/chat", &next).await), "Here I am.", "{dialect:?}");
-    }
-}
-
 #[tokio::test]
 async fn calls_that_small_models_write_as_text_are_understood() {
     let desk = Desk::new(async |asked: AskedModel| match results(&asked).first() {
@@ -220,4 +199,27 @@ async fn calls_that_small_models_write_as_text_are_understood() {
     let reply = desk.ask(&agent, "Rome?").await;
     assert_eq!(said(&reply), "4");
     desk.check();
+}
+
+/// A model that stays down is asked four times, and no more; the conversation stays, and hears whoever speaks next.
+async fn stays_down(desk: &Desk) {
+    let ask = async |dialect: Dialect| {
+        let agent = desk.agent(dialect, &["weather"], json!({})).await;
+        let streamed = json!({"agentId": agent, "messages": [super::user("away")], "stream": true});
+        // Its pauses pass once for both.
+        let (reply, events) = tokio::join!(desk.ask(&agent, "away"), async {
+            desk.api.post_for_events("/api/chat", &streamed).await.all().await
+        });
+        assert_eq!((reply.status, reply.kind()), (502, "Server"), "{dialect:?}: {}", reply.body);
+        let data = reply.data();
+        assert_eq!((&data["finishReason"], &data["steps"]), (&json!("error"), &json!(0)), "{dialect:?}");
+        let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, ["turn.start", "usage", "error", "done"], "{dialect:?}");
+        assert_eq!(events[2].data["kind"], "Server", "{dialect:?}");
+        let is_asked = |asked: &&AskedModel| asked.dialect == dialect && asked.user_text() == "away";
+        assert_eq!(desk.model.seen().iter().filter(is_asked).count(), 2 * 4, "{dialect:?}");
+        let next = json!({"conversationId": data["conversationId"], "messages": [super::user("back?")]});
+        assert_eq!(said(&desk.api.post("/api/chat", &next).await), "Here I am.", "{dialect:?}");
+    };
+    futures_util::future::join_all(super::DIALECTS.map(ask)).await;
 }
