@@ -4,6 +4,7 @@ mod bound;
 mod conversations;
 mod crashes;
 mod dialogue;
+mod going_on;
 mod halfway;
 mod hostile;
 mod limits;
