@@ -149,3 +149,23 @@ async fn a_tool_that_cannot_be_adapted_is_left_out_and_whoever_asked_is_told() {
     }
     desk.check();
 }
+
+#[tokio::test]
+async fn that_a_tool_is_left_out_is_said_once_however_many_steps_a_turn_has() {
+    let desk = Desk::new(async |asked: AskedModel| match asked.answers_before() {
+        before @ 0..=2 => ModelReply::calls([("weather", json!({"city": format!("c{before}")}))]),
+        _ => ModelReply::says("Enough."),
+    })
+    .await;
+    let schema = json!({"type": "object", "properties": {"the city": {"type": "string"}}});
+    desk.tool("spaced", json!({"inputSchema": schema})).await;
+    let agent = desk.agent(Dialect::Anthropic, &["spaced", "weather"], json!({})).await;
+    let mut body = json!({"agentId": agent, "messages": [user("Well?")]});
+    let reply = desk.api.post("/api/chat", &body).await;
+    let warnings = reply.data()["warnings"].clone();
+    assert_eq!(warnings.as_array().map(Vec::len), Some(1), "{warnings}");
+    body["stream"] = json!(true);
+    let events = desk.api.post_for_events("/api/chat", &body).await.all().await;
+    assert_eq!(events.iter().filter(|event| event.name == "warning").count(), 1);
+    desk.check();
+}
