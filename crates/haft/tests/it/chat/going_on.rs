@@ -30,14 +30,17 @@ fn check(asked: &AskedModel, said: &str) {
 
 #[tokio::test]
 async fn after_the_last_step_one_may_go_on() {
-    let desk =
-        Desk::new(async |asked: AskedModel| match (asked.tool_choice.as_deref(), asked.answers_before()) {
+    let desk = Desk::new(async |asked: AskedModel| {
+        // Not by how often it spoke: what it says twice in a row is one message to some.
+        let told: usize = asked.messages.iter().map(|message| message.results.len()).sum();
+        match (asked.tool_choice.as_deref(), told) {
             (Some("none"), _) => ModelReply::says("So far I know of one."),
             (_, 0) => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
-            (_, 2) => ModelReply::calls([("weather", json!({"city": "Oslo"}))]),
+            (_, 1) => ModelReply::calls([("weather", json!({"city": "Oslo"}))]),
             (_, _) => ModelReply::says("Now I know of two."),
-        })
-        .await;
+        }
+    })
+    .await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["weather"], json!({"maxSteps": 1})).await;
         let reply = desk.ask(&agent, "Rome and Oslo?").await;
