@@ -73,6 +73,7 @@ async def every(kind):
         "plain": await run(kind, "plain"),
         "streamed": await streamed(kind, "plain"),
         "own_tool": await run(kind, "own_tool"),
+        "own_tool_streamed": await streamed(kind, "own_tool"),
         "tool": await tools(kind, "tool"),
         "parallel": await tools(kind, "parallel"),
         "mixed": await tools(kind, "mixed"),

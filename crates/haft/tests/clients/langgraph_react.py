@@ -83,6 +83,7 @@ def every(**more):
         "plain": one.invoke(ask("plain")).text,
         "streamed": streamed(one, "plain"),
         "own_tool": tools(one, "own_tool")["text"],
+        "own_tool_streamed": streamed(one, "own_tool"),
         "tool": tools(one, "tool"),
         "parallel": tools(one, "parallel"),
         "mixed": tools(one, "mixed"),

@@ -7,10 +7,10 @@ const user = (name) => ({ role: "user", content: ask(name) });
 const complete = (messages, more) => client.chat.completions.create({ model: agent, messages, ...more });
 const chat = async (name, more) => (await complete([user(name)], more)).choices[0].message.content;
 
-async function chatStreamed() {
+async function chatStreamed(name) {
     const pieces = [];
     let finish, usage;
-    for await (const chunk of await complete([user("plain")], { stream: true, stream_options: { include_usage: true } })) {
+    for await (const chunk of await complete([user(name)], { stream: true, stream_options: { include_usage: true } })) {
         usage = chunk.usage ?? usage;
         for (const choice of chunk.choices) {
             pieces.push(choice.delta.content ?? "");
@@ -51,9 +51,9 @@ async function chatUsage() {
 
 const respond = (input, more) => client.responses.create({ model: agent, input, ...more });
 
-async function responsesStreamed() {
+async function responsesStreamed(name) {
     const pieces = [];
-    const stream = client.responses.stream({ model: agent, input: ask("plain") });
+    const stream = client.responses.stream({ model: agent, input: ask(name) });
     stream.on("response.output_text.delta", (event) => pieces.push(event.delta));
     const done = await stream.finalResponse();
     return {
@@ -115,8 +115,9 @@ for await (const model of client.models.list()) listed.push(model.id);
 report({
     chat: {
         plain: await chat("plain"),
-        streamed: await chatStreamed(),
+        streamed: await chatStreamed("plain"),
         own_tool: await chat("own_tool"),
+        own_tool_streamed: await chatStreamed("own_tool"),
         tool: await chatTools("tool", false),
         parallel: await chatTools("parallel", false),
         mixed: await chatTools("mixed", false),
@@ -127,8 +128,9 @@ report({
     },
     responses: {
         plain: (await respond(ask("plain"))).output_text,
-        streamed: await responsesStreamed(),
+        streamed: await responsesStreamed("plain"),
         own_tool: (await respond(ask("own_tool"))).output_text,
+        own_tool_streamed: await responsesStreamed("own_tool"),
         tool: await responsesTools("tool"),
         parallel: await responsesTools("parallel"),
         mixed: await responsesTools("mixed"),

@@ -21,10 +21,10 @@ def chat(name, **more):
     return complete([user(name)], **more).choices[0].message.content
 
 
-def chat_streamed():
+def chat_streamed(name):
     pieces, finish, usage = [], None, None
     options = {"include_usage": True}
-    for chunk in complete([user("plain")], stream=True, stream_options=options):
+    for chunk in complete([user(name)], stream=True, stream_options=options):
         usage = chunk.usage or usage
         for choice in chunk.choices:
             pieces.append(choice.delta.content or "")
@@ -86,9 +86,9 @@ def respond(given, **more):
     return client.responses.create(model=AGENT, input=given, **more)
 
 
-def responses_streamed():
+def responses_streamed(name):
     pieces, done, kinds = [], None, set()
-    for event in respond(ask("plain"), stream=True):
+    for event in respond(ask(name), stream=True):
         kinds.add(event.type)
         if event.type == "response.output_text.delta":
             pieces.append(event.delta)
@@ -176,8 +176,9 @@ def stranger():
 report(
     chat={
         "plain": chat("plain"),
-        "streamed": chat_streamed(),
+        "streamed": chat_streamed("plain"),
         "own_tool": chat("own_tool"),
+        "own_tool_streamed": chat_streamed("own_tool"),
         "tool": chat_tools("tool"),
         "parallel": chat_tools("parallel"),
         "mixed": chat_tools("mixed"),
@@ -189,8 +190,9 @@ report(
     },
     responses={
         "plain": respond(ask("plain")).output_text,
-        "streamed": responses_streamed(),
+        "streamed": responses_streamed("plain"),
         "own_tool": respond(ask("own_tool")).output_text,
+        "own_tool_streamed": responses_streamed("own_tool"),
         "tool": responses_tools("tool"),
         "parallel": responses_tools("parallel"),
         "mixed": responses_tools("mixed"),

@@ -22,10 +22,10 @@ async function plain(model, name, more) {
     return (await generateText({ ...common, model, prompt: ask(name), ...more })).text;
 }
 
-async function streamed(model) {
+async function streamed(model, name) {
     const pieces = [];
     const errors = [];
-    const result = streamText({ ...common, model, prompt: ask("plain"), onError: ({ error }) => errors.push(`${error}`) });
+    const result = streamText({ ...common, model, prompt: ask(name), onError: ({ error }) => errors.push(`${error}`) });
     for await (const piece of result.textStream) pieces.push(piece);
     return {
         text: pieces.join(""),
@@ -92,8 +92,9 @@ async function refused(model) {
 async function all(model) {
     return {
         plain: await plain(model, "plain"),
-        streamed: await streamed(model),
+        streamed: await streamed(model, "plain"),
         own_tool: await plain(model, "own_tool"),
+        own_tool_streamed: await streamed(model, "own_tool"),
         tool: await tools(model, "tool"),
         parallel: await tools(model, "parallel"),
         mixed: await tools(model, "mixed"),

@@ -5,6 +5,7 @@ mod echo;
 mod edges;
 mod encode;
 mod lifted;
+mod mirror;
 mod mistakes;
 mod people;
 mod records;

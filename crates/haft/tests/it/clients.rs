@@ -25,6 +25,7 @@ fn expected() -> Value {
     let common = json!({
         "plain": hello,
         "streamed": {"text": hello, "in_pieces": true},
+        "own_tool_streamed": {"in_pieces": true},
         "tool": {"calls": ["weather(Paris)"], "text": "I was told: 18 degrees in Paris"},
         "parallel": both,
         "parallel_streamed": both,
@@ -45,11 +46,13 @@ async fn openai_in_python() {
     let more = json!({
         "chat": {
             "streamed": {"finish": "stop", "has_usage": true},
+            "own_tool_streamed": {"finish": "stop", "has_usage": true},
             "memory": {"alone": "You have not told me."},
             "missing": refused, "missing_streamed": refused,
         },
         "responses": {
             "streamed": {"same": true, "status": "completed", "has_usage": true},
+            "own_tool_streamed": {"same": true, "status": "completed", "has_usage": true},
             "tool_kept": "I was told: 18 degrees in Paris",
             "missing": refused,
         },
@@ -65,10 +68,15 @@ async fn openai_in_node() {
     let more = json!({
         "chat": {
             "streamed": {"finish": "stop", "has_usage": true},
+            "own_tool_streamed": {"finish": "stop", "has_usage": true},
             "memory": {"alone": "You have not told me."},
             "missing": refused,
         },
-        "responses": {"streamed": {"same": true, "status": "completed", "has_usage": true}, "missing": refused},
+        "responses": {
+            "streamed": {"same": true, "status": "completed", "has_usage": true},
+            "own_tool_streamed": {"same": true, "status": "completed", "has_usage": true},
+            "missing": refused,
+        },
         "listed": true,
         "stranger": {"class": "AuthenticationError", "status": 401},
     });
@@ -79,6 +87,7 @@ async fn openai_in_node() {
 async fn vercels_ai_sdk() {
     let common = json!({
         "streamed": {"finish": "stop", "has_usage": true, "errors": []},
+        "own_tool_streamed": {"finish": "stop", "has_usage": true, "errors": []},
         "tool": {"steps": 2},
         "parallel_streamed": {"steps": 2, "failed": false},
         "history": "Your name is Ada.",
@@ -155,10 +164,14 @@ fn compare(program: &str, facts: &Value, more: &Value) {
     for door in ["chat", "responses"] {
         // The number is nowhere but in what Haft's own tool answers.
         let (own, mixed) = (&facts[door]["own_tool"], &facts[door]["mixed"]["text"]);
-        for text in [own, mixed] {
+        let streamed = &facts[door]["own_tool_streamed"];
+        for text in [own, &streamed["text"], mixed] {
             assert!(text.as_str().is_some_and(|text| text.contains("437")), "{program} {door}: {text}");
         }
         assert!(mixed.to_string().contains("18 degrees in Oslo"), "{program} {door}: {mixed}");
+        // Nor does the client hear of a call, where it has tools of its own.
+        let calls = streamed["calls"].as_array();
+        assert!(calls.is_none_or(Vec::is_empty), "{program} {door}: {streamed}");
     }
 }
 

@@ -66,6 +66,11 @@ async fn answer(seen: Seen, access: String) -> Response<Vec<u8>> {
                 &json!({"results": [{"title": said, "url": "https://a.example/", "content": said}]}),
             )
         }
+        // More than a model is shown at once, with all of it at both ends.
+        "/large" => {
+            let (said, between) = (said(&seen), "x".repeat(40 << 10));
+            text(200, "text/plain", format!("{said}\n{between}\n{said}"))
+        }
         "/broken-text" => text(500, "text/plain", said(&seen)),
         "/bytes" => {
             // Not in other encodings: bytes that are no text get one of their own.

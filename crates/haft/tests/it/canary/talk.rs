@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::Scene;
 
 impl Scene {
-    /// A conversation in which every tool is called, answered whole and as it comes; and one with a model that
-    /// says all that it was sent.
+    /// A conversation in which every tool is called, answered whole and as it comes; one with what
+    /// is no model; and some with one that says all that it was sent.
     pub(super) async fn talk(&mut self) {
         let calls: Vec<Value> =
             self.tools.iter().map(|tool| json!({"name": tool, "arguments": {}})).collect();
@@ -30,5 +30,6 @@ impl Scene {
         let question = json!({"model": "openai/m", "messages": said});
         let echoed = self.post("/v1/chat/completions", &question).await;
         assert!(echoed.status >= 400, "an echo is no model: {}", echoed.body);
+        self.talk_to_a_mirror().await;
     }
 }

@@ -182,6 +182,7 @@ async fn a_model_that_fails_is_asked_again_and_then_reported() {
             assert_eq!(said(&reply), "Here I am.", "{dialect:?} {trouble}");
         }
     }
+    stays_down(&desk).await;
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
     let asked = desk.model.seen().len();
     let reply = desk.ask(&agent, "key").await;
@@ -292,4 +293,27 @@ async fn calls_that_small_models_write_as_text_are_understood() {
         assert_eq!(said(&reply), "4", "{dialect:?}");
     }
     desk.check();
+}
+
+/// A model that stays down is asked four times, and no more; the conversation stays, and hears whoever speaks next.
+async fn stays_down(desk: &Desk) {
+    let ask = async |dialect: Dialect| {
+        let agent = desk.agent(dialect, &["weather"], json!({})).await;
+        let streamed = json!({"agentId": agent, "messages": [super::user("away")], "stream": true});
+        // Its pauses pass once for both.
+        let (reply, events) = tokio::join!(desk.ask(&agent, "away"), async {
+            desk.api.post_for_events("/api/chat", &streamed).await.all().await
+        });
+        assert_eq!((reply.status, reply.kind()), (502, "Server"), "{dialect:?}: {}", reply.body);
+        let data = reply.data();
+        assert_eq!((&data["finishReason"], &data["steps"]), (&json!("error"), &json!(0)), "{dialect:?}");
+        let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, ["turn.start", "usage", "error", "done"], "{dialect:?}");
+        assert_eq!(events[2].data["kind"], "Server", "{dialect:?}");
+        let is_asked = |asked: &&AskedModel| asked.dialect == dialect && asked.user_text() == "away";
+        assert_eq!(desk.model.seen().iter().filter(is_asked).count(), 2 * 4, "{dialect:?}");
+        let next = json!({"conversationId": data["conversationId"], "messages": [super::user("back?")]});
+        assert_eq!(said(&desk.api.post("/api/chat", &next).await), "Here I am.", "{dialect:?}");
+    };
+    futures_util::future::join_all(super::DIALECTS.map(ask)).await;
 }

@@ -213,3 +213,28 @@ async fn one_users_turns_leave_room_for_those_of_others() {
     permits.add_permits(100_000);
     eventually("there is room again", async || desk.api.post("/api/chat", &body).await.status == 202).await;
 }
+
+#[tokio::test]
+async fn large_results_beside_others_hold_up_nobody() {
+    // Each is kept as a file while what the others came to is noted: neither may wait for the other.
+    let upstream = haft_testkit::Upstream::start(|seen| match seen.target.contains("large") {
+        true => haft_testkit::json_reply(200, &json!("x".repeat(40_000))),
+        false => super::weather(seen),
+    });
+    let model = haft_testkit::ModelServer::start(async |asked: AskedModel| match asked.results().len() {
+        0 => ModelReply::calls((0..32).map(|n| {
+            let size = if n % 2 == 0 { "large" } else { "small" };
+            ("weather", json!({"city": format!("{size}{n}")}))
+        })),
+        many => ModelReply::says(many.to_string()),
+    });
+    let desk = Desk::with(model.await, upstream.await).await;
+    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    for _ in 0..4 {
+        let asked = tokio::time::timeout(Duration::from_secs(20), desk.ask(&agent, "All?")).await;
+        assert_eq!(said(&asked.expect("the turn comes to its end")), "32");
+    }
+    let kept = desk.api.put("/api/secrets/any", &json!({"value": "x"})).await;
+    assert_eq!(kept.status, 200, "others can write meanwhile: {}", kept.body);
+    desk.check();
+}
