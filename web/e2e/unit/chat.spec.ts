@@ -46,7 +46,8 @@ test('only calls that were made lead to the log', () => {
   for (const result of [good(), good({ attempts: 0, cached: true }), bad('Validation'), bad('Denied'), bad('CircuitOpen'), bad('NotFound', { attempts: 1 }), bad('Overloaded', { executionTime: 9 })]) {
     expect(isOnRecord(called, result), JSON.stringify(result)).toBe(true);
   }
-  for (const kind of ['NotFound', 'BudgetExceeded', 'Overloaded', 'Unavailable']) expect(isOnRecord(called, bad(kind)), kind).toBe(false);
+  for (const kind of ['NotFound', 'BudgetExceeded', 'Overloaded', 'Unavailable', 'Cancelled']) expect(isOnRecord(called, bad(kind)), kind).toBe(false);
+  expect(isOnRecord({ ...called, taskId: 't' }, bad('Cancelled'))).toBe(true);
   expect(isOnRecord({ name: 'weather', arguments: '{"city": ' }, bad('Validation'))).toBe(false);
   for (const name of ['find_tools', 'read_result', 'task_result']) {
     expect(isOnRecord({ name, arguments: {} }, good()), name).toBe(false);

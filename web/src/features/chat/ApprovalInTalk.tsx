@@ -31,8 +31,8 @@ const WORDS = words(
 );
 
 const PAUSE = 3000;
-/** By then a dialog has closed. */
-const CLOSED = 50;
+const TRIES = 10;
+const BETWEEN = 50;
 
 interface Props {
   id: string;
@@ -54,6 +54,12 @@ export function ApprovalInTalk({ id, onLeft }: Props) {
   return <Question key={approval.data.version} approval={approval.data} onLeft={onLeft} />;
 }
 
+/** Takes up a focus that is nowhere: a dialog takes a moment to close, and gives it back to what is no more. */
+function takeUp(by: () => void, tries: number): void {
+  if (document.activeElement === document.body) by();
+  if (tries > 0) setTimeout(takeUp, BETWEEN, by, tries - 1);
+}
+
 function Question({ approval, onLeft }: { approval: Approval } & Pick<Props, 'onLeft'>) {
   const t = useWords(WORDS);
   const format = useFormat();
@@ -72,8 +78,7 @@ function Question({ approval, onLeft }: { approval: Approval } & Pick<Props, 'on
     const question = place.current;
     return () => {
       if (!isDecided.current && question?.contains(document.activeElement) !== true) return;
-      // A dialog that closes gives the focus back to what is no more.
-      setTimeout(() => document.activeElement === document.body && onLeft(), CLOSED);
+      takeUp(onLeft, TRIES);
     };
   }, [onLeft]);
   const { error, isPending } = deciding;
