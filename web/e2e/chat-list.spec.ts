@@ -42,6 +42,30 @@ test('conversations are found, renamed, exported and deleted', async ({ console:
   await expect(list.getByRole('link')).toHaveText(['The price of pears']);
 });
 
+test('a conversation that was deleted elsewhere, and an agent that is off or missing, are told in words', async ({ console: page, haft, model, upstream }) => {
+  const agent = await makeGuide(haft, upstream);
+  model.replies = [{ text: 'An answer.' }];
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'Hello');
+  await expect(ended(page)).toBeVisible();
+  await haft.api('DELETE', `/api/conversations/${page.url().split('/').at(-1)}`);
+  await expect(page.getByRole('heading', { name: 'There is no such conversation' })).toBeVisible();
+
+  const send = page.getByRole('button', { name: 'Send' });
+  await haft.api('PATCH', `/api/agents/${agent.id}`, { isActive: false });
+  for (const [wanted, why] of [[agent.id, 'This agent is off. Switch it on, or choose another.'], ['nobody', 'There is no such agent. Choose another.']] as const) {
+    await page.goto(`${haft.url}/chat?agent=${wanted}`);
+    await composer(page).fill('Are you there?');
+    await expect(page.getByText(why)).toBeVisible();
+    await expect(send).toBeDisabled();
+    await composer(page).press('Enter');
+    await expect(composer(page)).toHaveValue('Are you there?');
+  }
+  await page.goto(`${haft.url}/chat`);
+  await composer(page).fill('Then without');
+  await expect(send).toBeEnabled();
+});
+
 test('on a phone the list is a drawer, and an agent is tried from its page', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   model.replies = [{ text: 'An answer.' }];

@@ -1,11 +1,13 @@
 // Calls in a talk: side by side while they run, failed, in the background, and waiting for a person.
 import { call, ended, expect, makeGuide, say, test } from './support/chat';
+import { Upstream } from './support/haft';
 import { gate } from './support/model';
 
 test('calls that are made at once are seen while they run, and opened to all that is known', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   const slow = gate();
-  upstream.answers = [{ status: 200, body: { temperature: 18 } }, { status: 200, body: { temperature: 11 }, after: slow.wait }];
+  // Whoever made one after the other would wait for the first.
+  upstream.answers = [{ status: 200, body: { temperature: 18 }, after: slow.wait }, { status: 200, body: { temperature: 11 } }];
   model.replies = [
     { text: 'Both at once.', calls: [{ name: 'weather', arguments: { city: 'Oslo' } }, { name: 'weather', arguments: { city: 'Bergen' } }] },
     { text: 'Oslo is warmer.' },
@@ -19,7 +21,19 @@ test('calls that are made at once are seen while they run, and opened to all tha
   await expect(page.getByText('Oslo is warmer.')).toBeVisible();
   await expect(call(page, /Done weather/)).toHaveCount(2);
 
-  await call(page, /city: Oslo/).click();
+  // What one opens stays where it is, though it is at the end of the talk.
+  await expect(ended(page)).toBeVisible();
+  await page.setViewportSize({ width: 1280, height: 460 });
+  const line = call(page, /city: Oslo/);
+  await expect(page.getByText('Oslo is warmer.')).toBeInViewport();
+  const place = await line.boundingBox();
+  await line.click();
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeVisible();
+  await expect(page.getByText('Oslo is warmer.')).not.toBeInViewport();
+  expect((await line.boundingBox())?.y).toBe(place?.y);
+  await page.getByRole('button', { name: 'Jump to latest' }).click();
+  await expect(page.getByText('Oslo is warmer.')).toBeInViewport();
+  await page.setViewportSize({ width: 1280, height: 800 });
   const card = page.getByRole('region', { name: 'Tool calls' });
   await expect(card.getByRole('tree', { name: 'Arguments' })).toContainText('Oslo');
   await expect(card.getByRole('tree', { name: 'Result' })).toContainText('temperature');
@@ -32,14 +46,21 @@ test('calls that are made at once are seen while they run, and opened to all tha
 test('a call that fails says what went wrong, and the agent goes on', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   upstream.answers = [{ status: 404, body: { error: 'no such city' } }];
-  model.replies = [{ calls: [{ name: 'weather', arguments: { city: 'Nowhere' } }] }, { text: 'There is no such city.' }];
+  model.replies = [{ calls: [{ name: 'weather', arguments: { city: 'Nowhere' } }, { name: 'whether', arguments: {} }] }, { text: 'There is no such city.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'How is Nowhere?');
   await expect(page.getByText('There is no such city.')).toBeVisible();
   const failed = call(page, /Failed weather/);
   await expect(failed).toContainText('Not found');
   await failed.click();
-  await expect(page.getByRole('region', { name: 'Tool calls' }).getByRole('alert')).toContainText('404');
+  const card = page.getByRole('region', { name: 'Tool calls' });
+  await expect(card.getByRole('alert')).toContainText('404');
+  await expect(card.getByRole('link', { name: 'Open in Calls' })).toBeVisible();
+  await failed.click();
+  // What was never called is not in the log.
+  await call(page, /Failed whether/).click();
+  await expect(card.getByRole('alert')).toContainText('there is no tool whether');
+  await expect(card.getByRole('link', { name: 'Open in Calls' })).toBeHidden();
 });
 
 test('a call in the background is told as such, and its result comes by itself', async ({ console: page, haft, model, upstream }) => {
@@ -63,6 +84,37 @@ test('a call in the background is told as such, and its result comes by itself',
   await expect(call(page, /Done report/)).toBeVisible();
 });
 
+test('calls are seen to go on, and are stopped while they run', async ({ console: page, haft, model, upstream }) => {
+  await makeGuide(haft, upstream);
+  const jobs = await Upstream.start();
+  const [more, end, never] = [gate(), gate(), gate()];
+  jobs.answers = [
+    { status: 202, body: { id: 7, state: 'queued' } }, { status: 200, body: { state: 'working', percent: 40 } },
+    { status: 200, body: { state: 'working', percent: 70 }, after: more.wait }, { status: 200, body: { state: 'done' }, after: end.wait },
+  ];
+  const poll = { url: '/jobs/{{id}}', status: 'state', progress: 'percent', interval: 0.2 };
+  await haft.api('POST', '/api/tools', { name: 'render', description: 'Renders.', type: 'http', config: { method: 'POST', url: `${jobs.url}/jobs`, poll }, inputSchema: { type: 'object' } });
+  const agent = await haft.api<{ id: string }>('POST', '/api/agents', { name: 'maker', toolIds: ['render', 'weather'] });
+  upstream.answers = [{ status: 200, body: {}, after: never.wait }];
+  model.replies = [{ calls: [{ name: 'render', arguments: {} }] }, { calls: [{ name: 'weather', arguments: { city: 'Oslo' } }] }, { text: 'Never said.' }];
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'Make it');
+  const bar = page.getByRole('region', { name: 'Tool calls' }).getByRole('progressbar');
+  await expect(bar).toHaveAttribute('aria-valuenow', '40');
+  more.open();
+  await expect(bar).toHaveAttribute('aria-valuenow', '70');
+  end.open();
+  await expect(call(page, /Done render/)).toBeVisible();
+  await expect(call(page, /Running weather/)).toBeVisible();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByText('Stopped.')).toBeVisible();
+  await expect(call(page, /Failed weather/)).toContainText('Cancelled');
+  await expect(call(page, /Done render/)).toBeVisible();
+  await expect(page.getByText('Never said.')).toBeHidden();
+  never.open();
+  await jobs.stop();
+});
+
 test('a call that a person has to approve is changed and approved where it is waited for', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'It is paid.' }];
@@ -73,7 +125,8 @@ test('a call that a person has to approve is changed and approved where it is wa
   await expect(card.getByRole('textbox', { name: 'Amount' })).toHaveValue('500');
   await card.getByRole('button', { name: 'Edit' }).click();
   await card.getByRole('textbox', { name: 'Amount' }).fill('300');
-  await card.getByRole('button', { name: 'Approve as edited' }).click();
+  await card.getByRole('button', { name: 'Approve as edited' }).press('Enter');
+  await expect(call(page, /pay/)).toBeFocused();
   await expect(page.getByText('It is paid.')).toBeVisible({ timeout: 20_000 });
   expect(upstream.seen.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300 }]);
   await expect(page.getByRole('link', { name: 'Approvals', exact: true })).toBeVisible();
@@ -87,7 +140,8 @@ test('a call is denied with a reason, which the agent is told', async ({ console
   await page.getByRole('button', { name: 'Deny' }).click();
   const dialog = page.getByRole('dialog', { name: 'Deny pay?' });
   await dialog.getByRole('textbox').fill('paid in May already');
-  await dialog.getByRole('button', { name: 'Deny the call' }).click();
+  await dialog.getByRole('button', { name: 'Deny the call' }).press('Enter');
+  await expect(call(page, /pay/)).toBeFocused();
   await expect(page.getByText('Then not.')).toBeVisible({ timeout: 20_000 });
   await expect(ended(page)).toBeVisible();
   await expect(call(page, /Failed pay/)).toContainText('Denied');

@@ -48,35 +48,70 @@ test('an answer is stopped, and gone on with', async ({ console: page, haft, mod
   await page.getByRole('button', { name: 'Stop' }).click();
   await expect(page.getByText('Stopped.')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Send' })).toBeVisible();
-  await page.getByRole('button', { name: 'Continue' }).click();
+  await expect(composer(page)).toBeFocused();
+
+  // Nobody answers at first; then somebody does, late, and is asked once however often one presses.
+  const [asked, late] = [[] as string[], gate()];
+  const goOn = page.getByRole('button', { name: 'Continue' });
+  await page.route('**/continue', (route) => route.abort(), { times: 1 });
+  await goOn.click();
+  await expect(page.getByRole('alert')).toHaveText('The server does not answer. Try again in a moment.');
+  await page.route('**/continue', async (route) => {
+    asked.push(route.request().url());
+    await late.wait;
+    await route.continue();
+  });
+  await goOn.press('Enter');
+  await expect(page.getByRole('alert')).toBeHidden();
+  await expect(composer(page)).toBeFocused();
+  for (let press = 0; press < 2; press += 1) await goOn.click({ force: true });
+  expect(asked).toHaveLength(1);
+  late.open();
   await expect(page.getByText('And this is the end.')).toBeVisible();
   await expect(ended(page)).toBeVisible();
 });
 
 test('an answer is asked for once more, and what was said is said otherwise', async ({ console: page, haft, model }) => {
-  model.replies = [{ text: 'First answer.' }, { text: 'Second answer.' }, { text: 'Third answer.' }];
+  model.replies = [{ text: 'First answer.' }, { text: 'Second answer.' }, { text: 'Later answer.' }, { text: 'Third answer.' }];
   await page.goto(`${haft.url}/chat`);
   await say(page, 'Hello');
   await expect(page.getByText('First answer.')).toBeVisible();
-  await ended(page).click();
+  await ended(page).press('Enter');
+  await expect(composer(page)).toBeFocused();
   await expect(page.getByText('Second answer.')).toBeVisible();
   await expect(page.getByText('First answer.')).toBeHidden();
   await expect(ended(page)).toBeVisible();
+  await say(page, 'And later?');
+  await expect(page.getByText('Later answer.')).toBeVisible();
+  await expect(ended(page)).toBeVisible();
 
-  await page.getByRole('button', { name: 'Edit' }).click();
+  // The first of two turns.
+  const edit = page.getByRole('button', { name: 'Edit' }).first();
+  await edit.press('Enter');
   const field = page.getByRole('textbox', { name: 'Your message' });
   await expect(field).toBeFocused();
   await expect(field).toHaveValue('Hello');
+  await field.press('Escape');
+  await expect(field).toBeHidden();
+  await expect(edit).toBeFocused();
+  await edit.press('Enter');
   await field.fill('Good evening');
+  // What is not taken stays as it was written.
+  await page.route('**/api/chat', (route) => route.abort(), { times: 1 });
+  await field.press('Enter');
+  await expect(page.getByRole('alert')).toHaveText('The server does not answer. Try again in a moment.');
+  await expect(field).toHaveValue('Good evening');
+  await expect(page.getByText('Later answer.')).toBeVisible();
   await field.press('Enter');
   await expect(page.getByText('Third answer.')).toBeVisible();
-  await expect(page.getByText('Second answer.')).toBeHidden();
+  await expect(composer(page)).toBeFocused();
+  for (const gone of ['Second answer.', 'And later?', 'Later answer.']) await expect(page.getByText(gone)).toBeHidden();
   await expect(page.getByText('Good evening')).toBeVisible();
   expect(model.asked.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
 
   await page.reload();
   await expect(page.getByText('Third answer.')).toBeVisible();
-  await expect(page.getByText('First answer.')).toBeHidden();
+  for (const gone of ['First answer.', 'Later answer.']) await expect(page.getByText(gone)).toBeHidden();
 });
 
 test('who comes back in the middle of an answer sees all of it, once', async ({ console: page, haft, model }) => {
@@ -104,20 +139,26 @@ test('a model that refuses is told of where it happened, and asked again', async
 
 test('lines and pictures are sent as they were written, and what is too large is not', async ({ console: page, haft, model }) => {
   await page.goto(`${haft.url}/chat`);
+  await expect(composer(page)).toHaveAccessibleDescription('Enter sends, Shift and Enter begins a new line.');
   await composer(page).fill('First line');
   await composer(page).press('Shift+Enter');
   await composer(page).pressSequentially('second line');
   await expect(composer(page)).toHaveValue('First line\nsecond line');
   const chosen = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'Add pictures' }).click();
+  const dot = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') };
   await (await chosen).setFiles([
-    { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') },
+    dot,
+    dot,
     { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no picture') },
     { name: 'large.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1024 * 1024 + 1) },
   ]);
   await expect(page.getByRole('alert')).toContainText('notes.txt is no picture');
   await expect(page.getByRole('alert')).toContainText('large.png is larger than 5 MB');
-  await expect(page.getByRole('list', { name: 'Pictures to send' }).getByRole('listitem')).toHaveCount(1);
+  const pictures = page.getByRole('list', { name: 'Pictures to send' }).getByRole('listitem');
+  await expect(pictures).toHaveCount(2);
+  await page.getByRole('button', { name: 'Remove picture 2' }).click();
+  await expect(pictures).toHaveCount(1);
   await composer(page).press('Enter');
   await expect(ended(page)).toBeVisible();
   await expect(page.getByRole('img', { name: 'Picture' })).toBeVisible();
@@ -126,6 +167,32 @@ test('lines and pictures are sent as they were written, and what is too large is
   expect(sent).toContain(`data:image/png;base64,${DOT}`);
   await page.reload();
   await expect(page.getByRole('img', { name: 'Picture' })).toBeVisible();
+});
+
+test('pictures that are files of one\'s own are shown, and others are named', async ({ console: page, haft, model }) => {
+  const keep = async (name: string, type: string, bytes: Buffer) => {
+    const form = new FormData();
+    form.set('file', new Blob([new Uint8Array(bytes)], { type }), name);
+    const answer = await fetch(`${haft.url}/api/artifacts`, { method: 'POST', headers: { authorization: `Bearer ${haft.token}` }, body: form });
+    return (await answer.json() as { data: { id: string; url: string } }).data;
+  };
+  const dot = await keep('dot.png', 'image/png', Buffer.from(DOT, 'base64'));
+  const notes = await keep('notes.txt', 'text/plain', Buffer.from('no picture'));
+  model.replies = [{ text: `![chart](artifact://${dot.id}) ![nothing](artifact://0190b5a0-0000-7000-8000-000000000000)` }];
+  const content = [`artifact://${dot.id}`, new URL(dot.url, haft.url).href].map((url) => ({ type: 'image_url', image_url: { url } }));
+  const begun = await haft.api<{ conversationId: string }>('POST', '/api/chat', { messages: [{ role: 'user', content }], detach: true });
+  await page.goto(`${haft.url}/chat/${begun.conversationId}`);
+  await expect(ended(page)).toBeVisible();
+  await expect(page.getByRole('img', { name: 'Picture' })).toHaveCount(2);
+  await expect(page.getByRole('img', { name: 'chart' })).toBeVisible();
+  expect(await page.getByRole('img', { name: 'chart' }).evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1);
+  await expect(page.getByText('nothing')).toBeVisible();
+  await expect(page.getByRole('img', { name: 'nothing' })).toHaveCount(0);
+
+  model.replies = [{ text: `![words](artifact://${notes.id})` }];
+  await say(page, 'And that?');
+  await expect(page.getByText('words')).toBeVisible();
+  await expect(page.getByRole('img', { name: 'words' })).toHaveCount(0);
 });
 
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -1,7 +1,7 @@
 // A conversation out of its events: in order, told again, told twice, and brought together with what was read.
 import { expect, test } from '@playwright/test';
 
-import { after, isChatEvent, SENT, withSent } from '../../src/features/chat/conversation';
+import { after, isChatEvent, isHeardOf, SENT, takenBack, withSent } from '../../src/features/chat/conversation';
 import { merged } from '../../src/features/chat/merge';
 import type { ChatEvent, Conversation, Turn } from '../../src/features/chat/wire';
 
@@ -67,6 +67,24 @@ test('what was sent is shown until the server tells of it', () => {
   expect(sent.map(({ turn }) => turn)).toEqual([1, SENT]);
   expect(play([start(2)], sent).map(({ turn }) => turn)).toEqual([1, 2]);
   expect(withSent(turns, [], 1).map(({ turn }) => turn)).toEqual([SENT]);
+});
+
+test('what was refused goes alone: what it was to replace is back, what was heard meanwhile stays', () => {
+  const before = play([start(1), text(1, 1, 'One'), done(1), start(2), text(2, 1, 'Two'), done(2)]);
+  const meanwhile = [start(3), text(3, 1, 'Three')];
+  const again = withSent(before, [{ role: 'user', content: 'Hello' }], 2);
+  expect(textOf(takenBack(again, before, 2))).toEqual(['One', 'Two']);
+  expect(textOf(takenBack(play(meanwhile, again), before, 2))).toEqual(['One', 'Two', 'Three']);
+  const more = withSent(before, [{ role: 'user', content: 'More' }]);
+  expect(textOf(takenBack(more, before))).toEqual(['One', 'Two']);
+  expect(textOf(takenBack(play(meanwhile, more), before))).toEqual(['One', 'Two', 'Three']);
+  // Somebody else said it otherwise: what is gone by that stays gone.
+  expect(textOf(takenBack(play([start(3, { replaces: 2 })], more), before))).toEqual(['One', '']);
+});
+
+test('a message is known by its id once its turn is told of', () => {
+  expect(isHeardOf(play([start(1)]), 'm1')).toBe(true);
+  expect(isHeardOf(play([start(1)]), 'm2')).toBe(false);
 });
 
 test('what is read anew does not undo what was heard since', () => {

@@ -4,6 +4,7 @@ import createClient, { type Middleware } from 'openapi-fetch';
 import { languageNow } from '@/i18n/language';
 
 import type { components, paths } from './schema';
+import { isUnreachable, unreachableWords } from './unreachable';
 
 export type Schemas = components['schemas'];
 export type ErrorKind = Schemas['ErrorKind'];
@@ -115,5 +116,6 @@ function failure(body: unknown, response: Response): ApiError {
 
 /** The words of whatever went wrong. */
 export function wordsOf(error: unknown): string {
+  if (isUnreachable(error)) return unreachableWords();
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 // What is pressed: `primary` for the one thing a page is for, `danger` for what cannot be taken back.
 import { LoaderCircle } from 'lucide-react';
-import type { ReactNode } from 'react';
+import type { ReactNode, Ref } from 'react';
 import { Button as AriaButton, type ButtonProps as AriaProps, Tooltip, TooltipTrigger } from 'react-aria-components';
 
 import css from './Button.module.css';
@@ -37,12 +37,13 @@ export interface IconButtonProps extends Omit<AriaProps, 'className' | 'children
   label: string;
   children: ReactNode;
   look?: Look;
+  ref?: Ref<HTMLButtonElement>;
 }
 
-export function IconButton({ label, children, look = 'quiet', ...rest }: IconButtonProps) {
+export function IconButton({ label, children, look = 'quiet', ref, ...rest }: IconButtonProps) {
   return (
     <TooltipTrigger delay={400}>
-      <AriaButton {...waiting(rest)} aria-label={label} className={`${css.button} ${css.icon} ${css[look]}`}>
+      <AriaButton {...(ref === undefined ? {} : { ref })} {...waiting(rest)} aria-label={label} className={`${css.button} ${css.icon} ${css[look]}`}>
         {rest.isPending === true ? <LoaderCircle className={css.spin} aria-hidden /> : children}
       </AriaButton>
       <Tooltip className={css.tip ?? ''} offset={6}>

@@ -1,7 +1,10 @@
-// What stands within a line: emphasis, code, links. Pictures are links, and HTML is the text that it is.
+// What stands within a line: emphasis, code, links. Pictures are files of one's own, or links, and HTML is the text that it is.
 import { ExternalLink, Image } from 'lucide-react';
 import { Fragment, type ReactNode } from 'react';
 import type { MarkedToken, Token } from 'marked';
+
+import { artifactOf } from '@/components/picture/artifact';
+import { ArtifactPicture } from '@/components/picture/ArtifactPicture';
 
 import { safeAddress } from './address';
 import { decoded } from './entities';
@@ -20,11 +23,17 @@ function drawn(token: MarkedToken): ReactNode {
     case 'codespan': return <code className={css.code}>{token.text}</code>;
     case 'br': return <br />;
     case 'link': return <Anchor href={token.href}><Inline tokens={token.tokens} /></Anchor>;
-    case 'image': return <Anchor href={token.href} isPicture>{token.text === '' ? token.href : decoded(token.text)}</Anchor>;
+    case 'image': return <Picture href={token.href} alt={token.text === '' ? token.href : decoded(token.text)} />;
     case 'text': return token.tokens === undefined ? decoded(token.text) : <Inline tokens={token.tokens} />;
     case 'escape': return decoded(token.text);
     default: return token.raw;
   }
+}
+
+function Picture({ href, alt }: { href: string; alt: string }) {
+  const link = <Anchor href={href} isPicture>{alt}</Anchor>;
+  const artifact = artifactOf(href, location.origin);
+  return artifact === undefined ? link : <ArtifactPicture artifact={artifact} alt={alt}>{link}</ArtifactPicture>;
 }
 
 interface AnchorProps {

@@ -1,7 +1,7 @@
 // A call that a person has to approve, where it is waited for: what it would do, to be changed, approved or denied.
 import { useQuery } from '@tanstack/react-query';
 import { Check, X } from 'lucide-react';
-import { useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 
 import type { Approval } from '@/api/approvals';
 import { api, ApiError, ask, wordsOf } from '@/api/client';
@@ -31,8 +31,16 @@ const WORDS = words(
 );
 
 const PAUSE = 3000;
+const TRIES = 10;
+const BETWEEN = 50;
 
-export function ApprovalInTalk({ id }: { id: string }) {
+interface Props {
+  id: string;
+  /** The question is gone, with whoever was in it. */
+  onLeft: () => void;
+}
+
+export function ApprovalInTalk({ id, onLeft }: Props) {
   const approval = useQuery({
     queryKey: ['approvals', 'one', id],
     queryFn: () => ask(api.GET('/api/approvals/{id}', { params: { path: { id } } })),
@@ -43,10 +51,16 @@ export function ApprovalInTalk({ id }: { id: string }) {
   const t = useWords(WORDS);
   if (approval.data === undefined) return <div className={css.ask}>{approval.error === null ? <Loading /> : <ErrorNote>{wordsOf(approval.error)}</ErrorNote>}</div>;
   if (approval.data.status !== 'waiting') return <div className={css.ask}><p className="quiet">{t.decided}</p></div>;
-  return <Question key={approval.data.version} approval={approval.data} />;
+  return <Question key={approval.data.version} approval={approval.data} onLeft={onLeft} />;
 }
 
-function Question({ approval }: { approval: Approval }) {
+/** Takes up a focus that is nowhere: a dialog takes a moment to close, and gives it back to what is no more. */
+function takeUp(by: () => void, tries: number): void {
+  if (document.activeElement === document.body) by();
+  if (tries > 0) setTimeout(takeUp, BETWEEN, by, tries - 1);
+}
+
+function Question({ approval, onLeft }: { approval: Approval } & Pick<Props, 'onLeft'>) {
   const t = useWords(WORDS);
   const format = useFormat();
   const now = useNow(10_000);
@@ -54,7 +68,19 @@ function Question({ approval }: { approval: Approval }) {
   const [edited, setEdited] = useState<JsonObject>();
   const [isBroken, setIsBroken] = useState(false);
   const [isDenying, setIsDenying] = useState(false);
-  const deciding = useDecide(approval, () => setIsDenying(false));
+  const isDecided = useRef(false);
+  const deciding = useDecide(approval, () => {
+    isDecided.current = true;
+    setIsDenying(false);
+  });
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const question = place.current;
+    return () => {
+      if (!isDecided.current && question?.contains(document.activeElement) !== true) return;
+      takeUp(onLeft, TRIES);
+    };
+  }, [onLeft]);
   const { error, isPending } = deciding;
   const { toolId, version, because, expiresAt } = approval;
   const tool = useQuery({
@@ -66,7 +92,7 @@ function Question({ approval }: { approval: Approval }) {
   const violations = error instanceof ApiError ? error.violations : [];
   const isEdited = edited !== undefined && !isSame(edited, approval.arguments);
   return (
-    <div className={css.ask}>
+    <div ref={place} className={css.ask}>
       <p className={css.asks}>
         <strong>{t.asks}</strong>
         {because !== null && <span>{t.because(because)}</span>}

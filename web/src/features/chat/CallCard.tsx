@@ -1,7 +1,7 @@
 // One call of a tool: how it stands in a line, and all that is known of it when it is opened.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronRight, CircleCheck, CirclePause, CircleX, LoaderCircle } from 'lucide-react';
-import { memo, type ReactNode } from 'react';
+import { memo, type ReactNode, useCallback, useRef } from 'react';
 import { Button, Disclosure, DisclosurePanel } from 'react-aria-components';
 
 import { api, ask } from '@/api/client';
@@ -40,16 +40,18 @@ export const CallCard = memo(function CallCard({ call }: { call: Call }) {
   const isPending = call.status === 'pending';
   // Told to the agent with the next message, and to be seen before.
   const result = call.result ?? (isPending ? task?.result ?? undefined : undefined);
+  const line = useRef<HTMLButtonElement>(null);
+  const toLine = useCallback(() => line.current?.focus({ preventScroll: true }), []);
   return (
     <Disclosure className={css.card ?? ''}>
-      <Button slot="trigger" className={css.line ?? ''}>
+      <Button ref={line} slot="trigger" className={css.line ?? ''}>
         <Mark call={call} result={result} />
         <code className={css.name}>{call.name}</code>
         <span className={css.summary}>{summaryOf(call.arguments)}</span>
         <Outcome call={call} result={result} />
         <ChevronRight size={15} aria-hidden className={css.arrow} />
       </Button>
-      {isPending && result === undefined && call.reason === 'approval' && call.taskId !== undefined && <ApprovalInTalk id={call.taskId} />}
+      {isPending && result === undefined && call.reason === 'approval' && call.taskId !== undefined && <ApprovalInTalk id={call.taskId} onLeft={toLine} />}
       {isPending && result === undefined && call.reason !== 'approval' && <PendingCall call={call} task={task} />}
       <DisclosurePanel className={css.panel ?? ''}><CallDetails call={call} result={result} /></DisclosurePanel>
     </Disclosure>

@@ -11,6 +11,7 @@ import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
 
 import css from './CallCard.module.css';
+import { isOnRecord } from './record';
 import type { Call, Result } from './wire';
 
 const WORDS = words(
@@ -29,7 +30,7 @@ const NO_FILTERS = {
 };
 
 interface Props {
-  call: Pick<Call, 'callId' | 'taskId'> & { arguments?: unknown };
+  call: Pick<Call, 'callId' | 'taskId'> & Partial<Pick<Call, 'name' | 'arguments'>>;
   result: Result | undefined;
 }
 
@@ -50,7 +51,7 @@ export function CallDetails({ call, result }: Props) {
         {result !== undefined && <Facts result={result} />}
         <span className={css.links}>
           {call.taskId !== undefined && <Link to="/tasks" search={{ view: undefined, tool: undefined, task: call.taskId }}>{t.task}<ArrowUpRight size={13} aria-hidden /></Link>}
-          {result !== undefined && <Link to="/calls" search={{ ...NO_FILTERS, call: call.callId }}>{t.record}<ArrowUpRight size={13} aria-hidden /></Link>}
+          {result !== undefined && isOnRecord(call, result) && <Link to="/calls" search={{ ...NO_FILTERS, call: call.callId }}>{t.record}<ArrowUpRight size={13} aria-hidden /></Link>}
         </span>
       </footer>
     </div>

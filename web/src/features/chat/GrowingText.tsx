@@ -1,7 +1,9 @@
-// A place to write that is as high as what is written. Enter is done, Shift and Enter a new line.
+// A place to write that is as high as what is written. Where there are keys, Enter is done, Shift and Enter a new line.
 import { type ClipboardEvent, type KeyboardEvent, type Ref, useImperativeHandle, useLayoutEffect, useRef } from 'react';
 
 import css from './Composer.module.css';
+import { meaningOf } from './enter';
+import { HAS_KEYS } from './hasKeys';
 
 export interface GrowingTextProps {
   label: string;
@@ -12,10 +14,12 @@ export interface GrowingTextProps {
   onPaste?: (event: ClipboardEvent) => void;
   placeholder?: string;
   autoFocus?: boolean;
+  /** The id of what is said about it. */
+  describedBy?: string | undefined;
   ref?: Ref<HTMLTextAreaElement>;
 }
 
-export function GrowingText({ label, value, onChange, onEnter, onEscape, onPaste, placeholder, autoFocus = false, ref }: GrowingTextProps) {
+export function GrowingText({ label, value, onChange, onEnter, onEscape, onPaste, placeholder, autoFocus = false, describedBy, ref }: GrowingTextProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   useImperativeHandle<HTMLTextAreaElement | null, HTMLTextAreaElement | null>(ref, () => field.current, []);
   useLayoutEffect(() => {
@@ -31,19 +35,15 @@ export function GrowingText({ label, value, onChange, onEnter, onEscape, onPaste
     place.setSelectionRange(place.value.length, place.value.length);
   }, [autoFocus]);
   const press = (event: KeyboardEvent) => {
-    // While characters are put together, Enter belongs to that.
-    if (event.nativeEvent.isComposing) return;
-    if (event.key === 'Escape' && onEscape !== undefined) {
-      event.preventDefault();
-      onEscape();
-    }
-    if (event.key !== 'Enter' || event.shiftKey) return;
+    const meant = meaningOf(event.nativeEvent, HAS_KEYS);
+    const act = meant === 'send' ? onEnter : meant === 'leave' ? onEscape : undefined;
+    if (act === undefined) return;
     event.preventDefault();
-    onEnter();
+    act();
   };
   return (
     <textarea
-      ref={field} aria-label={label} rows={1} value={value} placeholder={placeholder} className={css.text}
+      ref={field} aria-label={label} aria-describedby={describedBy} enterKeyHint={HAS_KEYS ? 'send' : 'enter'} rows={1} value={value} placeholder={placeholder} className={css.text}
       onChange={(event) => onChange(event.target.value)} onKeyDown={press} onPaste={onPaste}
     />
   );

@@ -3,10 +3,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { MessagesSquare } from 'lucide-react';
 
-import { api, ask, wordsOf } from '@/api/client';
+import { api, ApiError, ask, wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
 import { ErrorNote, Hint } from '@/components/Note';
-import { Loading } from '@/components/Page';
+import { Loading, LoadFailed } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
 
 import { AgentChoices } from './AgentChoices';
@@ -25,12 +25,14 @@ const WORDS = words(
   {
     head: 'New chat', title: 'What would you like to do?', with: (name: string) => `Talk to ${name}`, alone: 'Without an agent, the default model answers and calls no tools.',
     tools: (count: number) => (count === 1 ? '1 tool' : `${count} tools`), change: 'Change this agent', make: 'Make an agent', makeText: 'An agent has instructions and tools of its own.',
-    viewer: 'Talking to agents needs the role caller.', off: 'This agent is off. Switch it on to talk to it.',
+    viewer: 'Talking to agents needs the role caller.', off: 'This agent is off. Switch it on, or choose another.',
+    missing: 'There is no such agent. Choose another.', notLoaded: 'The agent could not be loaded.', loading: 'The agent is being loaded.',
   },
   {
     head: '新对话', title: '今天想做些什么？', with: (name: string) => `与 ${name} 对话`, alone: '不使用智能体时，由默认模型回答，不会调用工具。',
     tools: (count: number) => `${count} 个工具`, change: '编辑此智能体', make: '创建智能体', makeText: '智能体有自己的指令和工具。',
-    viewer: '与智能体对话需要调用者权限。', off: '此智能体已停用，启用后才能对话。',
+    viewer: '与智能体对话需要调用者权限。', off: '此智能体已停用，请启用它或选择其他智能体。',
+    missing: '没有这个智能体，请选择其他智能体。', notLoaded: '无法加载智能体。', loading: '正在加载智能体。',
   },
 );
 
@@ -48,7 +50,7 @@ export function NewTalkPage() {
     enabled: wanted !== undefined,
   });
   const begin = useBegin(agent.data);
-  const isReady = wanted === undefined || agent.data?.isActive === true;
+  const standing = wanted === undefined ? undefined : standingOf(agent.data, agent.error);
   const choose = (id: string | undefined) => void navigate({ to: '/chat', search: { agent: id }, replace: true });
   return (
     <>
@@ -61,13 +63,12 @@ export function NewTalkPage() {
             <span className={css.icon} aria-hidden><MessagesSquare /></span>
             <h2 className={css.title}>{agent.data === undefined ? t.title : t.with(agent.data.name)}</h2>
             <About agent={agent.data} />
-            {agent.error !== null && <ErrorNote>{wordsOf(agent.error)}</ErrorNote>}
-            {agent.data?.isActive === false && <Hint>{t.off}</Hint>}
+            {standing === 'notLoaded' && <LoadFailed error={agent.error} again={() => void agent.refetch()} />}
             {begin.error !== null && <ErrorNote>{wordsOf(begin.error)}</ErrorNote>}
             {mayCall ? (
               <div className={css.composer}>
                 <Composer
-                  draftId={FRESH} isUnderWay={begin.isPending || !isReady}
+                  draftId={FRESH} isUnderWay={begin.isPending} cannot={standing && t[standing]}
                   onSay={(said) => begin.mutateAsync(said).then(() => true, () => false)}
                   aside={<AgentPick agent={agent.data} onChoose={choose} />}
                 />
@@ -79,6 +80,13 @@ export function NewTalkPage() {
       </div>
     </>
   );
+}
+
+/** Why one cannot talk to an agent. */
+function standingOf(agent: Agent | undefined, error: Error | null): 'off' | 'missing' | 'notLoaded' | 'loading' | undefined {
+  if (agent !== undefined) return agent.isActive ? undefined : 'off';
+  if (error === null) return 'loading';
+  return error instanceof ApiError && error.status === 404 ? 'missing' : 'notLoaded';
 }
 
 function useBegin(agent: Agent | undefined) {

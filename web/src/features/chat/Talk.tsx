@@ -1,6 +1,6 @@
 // The talk itself: turns, kept at their end while they grow, and the place to say more below.
 import { ArrowDown } from 'lucide-react';
-import { useMemo } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 
 import { wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
@@ -11,11 +11,12 @@ import { useWords, words } from '@/i18n/language';
 import { ActsContext } from './acts';
 import { Composer } from './Composer';
 import { againOf, contentOf } from './content';
+import { HAS_KEYS } from './hasKeys';
 import css from './Talk.module.css';
 import { TurnView } from './TurnView';
 import { useSpeaking } from './useSpeaking';
 import { useStick } from './useStick';
-import type { Conversation } from './wire';
+import type { Conversation, Message } from './wire';
 
 const WORDS = words(
   {
@@ -32,24 +33,35 @@ export function Talk({ talk, isHeard }: { talk: Conversation; isHeard: boolean }
   const t = useWords(WORDS);
   const { id, turns } = talk;
   const mayCall = useMay('caller');
-  const { scroller, content, isAway, toEnd, onScroll } = useStick();
-  const { speak, stop, goOn, error, reset } = useSpeaking(id);
   const isUnderWay = turns.at(-1)?.finishReason === null;
+  const { scroller, content, isAway, toEnd, onScroll } = useStick(turns);
+  const { speak, correct, stop, goOn, isGoing, error } = useSpeaking(id, isUnderWay);
+  const field = useRef<HTMLTextAreaElement>(null);
+  /** What was pressed is gone, and the keys are not to be nowhere. */
+  const comeAlong = useCallback(() => {
+    toEnd();
+    (HAS_KEYS ? field.current : scroller.current)?.focus({ preventScroll: true });
+  }, [toEnd, scroller]);
   // Not while it grows: all that looks at it would be drawn with each word.
   const settled = isUnderWay ? undefined : turns;
   const again = useMemo(() => (settled === undefined ? undefined : againOf(settled)), [settled]);
   const acts = useMemo(() => ({
     mayAct: mayCall && !isUnderWay,
+    isGoing,
     again,
-    say: (turn: number, messages: Parameters<typeof speak>[0]['messages']) => {
-      toEnd();
+    say: (turn: number, messages: readonly Message[]) => {
+      comeAlong();
       void speak({ messages, replaces: turn });
     },
+    correct: async (turn: number, messages: readonly Message[]) => {
+      await correct(turn, messages);
+      comeAlong();
+    },
     goOn: () => {
-      toEnd();
+      comeAlong();
       goOn();
     },
-  }), [mayCall, isUnderWay, again, speak, goOn, toEnd]);
+  }), [mayCall, isUnderWay, isGoing, again, speak, correct, goOn, comeAlong]);
   return (
     <ActsContext value={acts}>
       {/* What scrolls is scrolled by keys too. */}
@@ -67,9 +79,8 @@ export function Talk({ talk, isHeard }: { talk: Conversation; isHeard: boolean }
         {error !== null && <ErrorNote>{wordsOf(error)}</ErrorNote>}
         {mayCall ? (
           <Composer
-            draftId={id} isUnderWay={isUnderWay} onStop={stop}
+            ref={field} draftId={id} isUnderWay={isUnderWay || isGoing} {...(isUnderWay ? { onStop: stop } : {})}
             onSay={(said) => {
-              reset();
               toEnd();
               return speak({ messages: [{ role: 'user', content: contentOf(said) }] });
             }}

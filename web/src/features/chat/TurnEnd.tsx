@@ -32,7 +32,7 @@ export function TurnEnd({ turn: { finishReason, error }, isLast }: { turn: Turn;
       <ErrorNote>
         <div className={css.failure}>
           <span>{error !== undefined && <strong>{kinds[error.kind] ?? error.kind}: </strong>}{error?.message ?? t.error}</span>
-          {mayGoOn && <Button small icon={<RotateCw aria-hidden />} onPress={acts.goOn}>{t.again}</Button>}
+          {mayGoOn && <Button small icon={<RotateCw aria-hidden />} isPending={acts.isGoing} onPress={acts.goOn}>{t.again}</Button>}
         </div>
       </ErrorNote>
     );
@@ -41,7 +41,7 @@ export function TurnEnd({ turn: { finishReason, error }, isLast }: { turn: Turn;
   return (
     <p className={css.ended}>
       <CircleStop size={15} aria-hidden />{t[finishReason]}
-      {mayGoOn && finishReason !== 'tool_stop' && <Button small look="quiet" icon={<StepForward aria-hidden />} onPress={acts.goOn}>{t.goOn}</Button>}
+      {mayGoOn && finishReason !== 'tool_stop' && <Button small look="quiet" icon={<StepForward aria-hidden />} isPending={acts.isGoing} onPress={acts.goOn}>{t.goOn}</Button>}
     </p>
   );
 }

@@ -35,7 +35,7 @@ export function TurnFoot({ turn, isLast }: { turn: Turn; isLast: boolean }) {
     <footer className={`${css.foot} ${isLast ? css.footLast : ''}`}>
       {answer !== '' && <CopyButton iconOnly text={answer} label={t.copy} />}
       {isLast && acts.mayAct && again !== undefined && (
-        <IconButton label={t.retry} onPress={() => acts.say(again.turn, again.messages)}><RotateCw aria-hidden /></IconButton>
+        <IconButton label={t.retry} isDisabled={acts.isGoing} onPress={() => acts.say(again.turn, again.messages)}><RotateCw aria-hidden /></IconButton>
       )}
       <span className={css.facts} role="group" aria-label={t.about}>
         {model !== undefined && model !== null && <span>{model}</span>}

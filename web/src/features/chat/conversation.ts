@@ -46,6 +46,20 @@ export function withSent(turns: Turns, input: readonly Input[], replaces?: numbe
 
 export const withoutSent = (turns: Turns): Turns => turns.filter(({ turn }) => turn !== SENT);
 
+/** What was sent was refused: it goes, what it was to replace comes back, and what was heard meanwhile stays. */
+export function takenBack(turns: Turns, before: Turns, replaces?: number): Turns {
+  const now = withoutSent(turns);
+  if (replaces === undefined) return now;
+  const known = new Set(now.map(({ turn }) => turn));
+  const hidden = withoutSent(before).filter(({ turn }) => turn >= replaces && !known.has(turn));
+  return [...now, ...hidden].toSorted(byNumber);
+}
+
+/** Whether a turn began with what is known by this id. */
+export function isHeardOf(turns: Turns, messageId: string): boolean {
+  return turns.some(({ input }) => input.some((one) => one.role !== 'task' && one.messageId === messageId));
+}
+
 /** A turn that is known already is told again, from its beginning. */
 function started(turns: Turns, { turn, input: given, model, replaces }: Of<'turn.start'>): Turns {
   const input = given.filter(isInput);

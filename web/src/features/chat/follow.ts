@@ -15,10 +15,12 @@ export interface Hearing {
   after: string | undefined;
   onEvents: (events: readonly ChatEvent[]) => void;
   onState: (isHeard: boolean) => void;
+  /** The server says that there is no such conversation: whether that is so. */
+  isGone: () => Promise<boolean>;
 }
 
 /** Follows until the answer is called. */
-export function follow(id: string, { after, onEvents, onState }: Hearing): () => void {
+export function follow(id: string, { after, onEvents, onState, isGone }: Hearing): () => void {
   const ending = new AbortController();
   const frames = new Frames(onEvents);
   const seen = new Seen();
@@ -44,9 +46,10 @@ export function follow(id: string, { after, onEvents, onState }: Hearing): () =>
     while (!ending.signal.aborted) {
       const failed: unknown = await hear().then(() => undefined, (error: unknown) => error);
       if (isOver(ending.signal)) return;
-      onState(false);
       // A conversation that is gone does not come back.
-      if (failed instanceof Refused && failed.status === 404) return;
+      if (failed instanceof Refused && failed.status === 404 && await isGone()) return;
+      if (isOver(ending.signal)) return;
+      onState(false);
       await new Promise((done) => setTimeout(done, pause));
       pause = Math.min(pause * 2, LONGEST_PAUSE);
     }

@@ -2,7 +2,9 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 
-import { after, SENT, withoutSent, withSent } from './conversation';
+import { ApiError } from '@/api/client';
+
+import { after, isHeardOf, SENT, takenBack, withSent } from './conversation';
 import { follow } from './follow';
 import { HEARD, talkKey, talkQuery } from './queries';
 import type { Accepted, ChatEvent, Conversation, Input, Turn } from './wire';
@@ -18,6 +20,7 @@ export function useTalk(id: string) {
     const leave = follow(id, {
       after: queries.getQueryData<Conversation>(talkKey(id))?.lastEventId,
       onState: setIsHeard,
+      isGone: () => isGone(queries, id),
       onEvents: (events) => {
         change(queries, id, (turns) => events.reduce(after, turns));
         settle(queries, id, events);
@@ -30,6 +33,17 @@ export function useTalk(id: string) {
   }, [queries, id, isRead]);
   return { ...query, isHeard };
 }
+
+/** Reads it again, so that the page says what the server says. */
+async function isGone(queries: QueryClient, id: string): Promise<boolean> {
+  await queries.refetchQueries({ queryKey: talkKey(id) });
+  const error = queries.getQueryState(talkKey(id))?.error;
+  const isSo = error instanceof ApiError && error.status === NOT_FOUND;
+  if (isSo) void queries.invalidateQueries({ queryKey: ['conversations', 'list'] });
+  return isSo;
+}
+
+const NOT_FOUND = 404;
 
 function change(queries: QueryClient, id: string, by: (turns: readonly Turn[]) => readonly Turn[]): void {
   queries.setQueryData<Conversation>(talkKey(id), (talk) => talk && { ...talk, turns: by(talk.turns) });
@@ -49,7 +63,7 @@ const TOLD_WITHIN = 3000;
 
 /** The server has it; it is known by its id from now on. */
 export function isTaken(queries: QueryClient, id: string, messageId: string): void {
-  const isSent = () => queries.getQueryData<Conversation>(talkKey(id))?.turns.some(({ turn }) => turn === SENT) === true;
+  const isSent = () => turnsOf(queries, id).some(({ turn }) => turn === SENT);
   if (!isSent()) return;
   change(queries, id, (turns) => turns.map((one) => (one.turn === SENT ? { ...one, input: withId(one.input, messageId) } : one)));
   setTimeout(() => {
@@ -66,10 +80,39 @@ export function showSent(queries: QueryClient, id: string, input: readonly Input
   change(queries, id, (turns) => withSent(turns, input, replaces));
 }
 
-/** It was refused: all is as it was before. */
-export function takeBack(queries: QueryClient, id: string, before: readonly Turn[]): void {
-  change(queries, id, () => withoutSent(before));
+/** Shows what the server has taken in place of a turn, unless it was told of already. */
+export function showTaken(queries: QueryClient, id: string, input: readonly Input[], messageId: string, replaces: number): void {
+  if (isHeardOf(turnsOf(queries, id), messageId)) return;
+  showSent(queries, id, input, replaces);
+  isTaken(queries, id, messageId);
 }
+
+/** It was refused. What it was to replace may have been replaced meanwhile, which only the server knows. */
+export function takeBack(queries: QueryClient, id: string, before: readonly Turn[], replaces?: number): void {
+  change(queries, id, (turns) => takenBack(turns, before, replaces));
+  if (replaces !== undefined) void queries.invalidateQueries({ queryKey: talkKey(id) });
+}
+
+/** Waits until a turn after this one is told of, or for so long that it is read. */
+export async function untilTold(queries: QueryClient, id: string, last: number | undefined): Promise<void> {
+  const isTold = () => lastOf(turnsOf(queries, id)) !== last;
+  const isHeard = await new Promise<boolean>((settle) => {
+    const leave = queries.getQueryCache().subscribe(() => end(isTold()));
+    const timer = setTimeout(() => end(isTold(), true), TOLD_WITHIN);
+    const end = (is: boolean, isLate = false) => {
+      if (!is && !isLate) return;
+      leave();
+      clearTimeout(timer);
+      settle(is);
+    };
+    end(isTold());
+  });
+  if (!isHeard) await queries.invalidateQueries({ queryKey: talkKey(id) });
+}
+
+export const turnsOf = (queries: QueryClient, id: string): readonly Turn[] => queries.getQueryData<Conversation>(talkKey(id))?.turns ?? [];
+
+export const lastOf = (turns: readonly Turn[]): number | undefined => turns.at(-1)?.turn;
 
 /** A conversation that was just begun, until it is read. */
 export function beginTalk(queries: QueryClient, { conversationId: id, messageId }: Accepted, agent: { id: string; name: string } | undefined, input: readonly Input[]): void {
