@@ -30,6 +30,7 @@ export function moments({ weather, agent, talks }: Furnished): Moment[] {
     { name: 'talk-call', path: `/chat/${talks.weather}`, come: openCall },
     { name: 'talk-call-failed', path: `/chat/${talks.weather}`, come: openFailed },
     { name: 'talk-edit', path: `/chat/${talks.weather}`, come: editSaid },
+    { name: 'talk-pending', path: `/chat/${talks.waiting}`, come: lookAtPending },
     { name: 'talk-asked', path: `/chat/${talks.waiting}`, come: editAsked },
     { name: 'talk-list', path: `/chat/${talks.weather}`, come: showList },
     { name: 'tool-run', path: `/tools/${weather.id}?tab=try`, come: runWeather },
@@ -60,6 +61,13 @@ async function openFailed(page: Page, say: Say): Promise<void> {
   await failed.scrollIntoViewIfNeeded();
   await failed.click();
   await expect(page.getByRole('alert')).toBeVisible();
+  await failed.scrollIntoViewIfNeeded();
+}
+
+async function lookAtPending(page: Page): Promise<void> {
+  const pending = page.getByRole('button', { name: /make_report/ });
+  await expect(pending).toBeVisible();
+  await pending.scrollIntoViewIfNeeded();
 }
 
 async function editSaid(page: Page, say: Say): Promise<void> {
