@@ -5,8 +5,11 @@ const chromium = process.env['HAFT_CHROMIUM'] ?? '/usr/bin/chromium';
 
 export default defineConfig({
   testDir: 'e2e',
-  // Pictures are for when they are asked for: `HAFT_PICTURES=1`.
-  testIgnore: process.env['HAFT_PICTURES'] === undefined ? ['**/pictures.spec.ts'] : [],
+  // Pictures are for when they are asked for: `HAFT_PICTURES=1`; those of the README by `HAFT_README=15`.
+  testIgnore: [
+    ...(process.env['HAFT_PICTURES'] === undefined ? ['**/pictures.spec.ts'] : []),
+    ...(process.env['HAFT_README'] === undefined ? ['**/readme.spec.ts'] : []),
+  ],
   workers: 2,
   fullyParallel: true,
   forbidOnly: process.env['CI'] !== undefined,

@@ -46,7 +46,7 @@ for (const look of LOOKS) {
       }
     };
     await tour(EMPTY);
-    const made = await furnish(haft, upstream);
+    const made = await furnish(haft, upstream, sayIn(look));
     await furnishSettings(haft);
     await tour(everywhere(made));
     expect(found.join('\n')).toBe('');

@@ -143,6 +143,49 @@ test('leaving with unsaved changes asks first', async ({ console: page, haft }) 
   await expect(page.getByRole('textbox', { name: 'Description' })).toHaveValue('As it was.');
 });
 
+test('how the model is asked is set, saved, and there again after a reload', async ({ console: page, haft }) => {
+  const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', toolIds: ['calculator', 'datetime'] });
+  await page.goto(`${haft.url}/agents/${made.id}`);
+  const numbers: [label: string, value: string][] = [
+    ['Temperature', '0.35'], ['Max tokens', '2048'], ['Max steps', '7'], ['Calls per turn', '24'], ['Seconds per turn', '90'], ['Tokens per turn', '150000'],
+  ];
+  await page.getByRole('button', { name: 'More settings' }).click();
+  for (const [label, value] of numbers) await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole('button', { name: /Tool choice/ }).click();
+  await page.getByRole('option', { name: 'Always calculator' }).click();
+  for (const name of ['Parallel tool calls', 'Go on by itself']) {
+    await expect(page.getByRole('switch', { name })).toBeChecked();
+    await page.getByText(name, { exact: true }).click();
+    await expect(page.getByRole('switch', { name })).not.toBeChecked();
+  }
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Unsaved changes')).toBeHidden();
+
+  await page.reload();
+  await page.getByRole('button', { name: 'More settings' }).click();
+  for (const [label, value] of numbers) await expect(page.getByLabel(label, { exact: true })).toHaveValue(value);
+  await expect(page.getByRole('button', { name: /Tool choice/ })).toContainText('Always calculator');
+  for (const name of ['Parallel tool calls', 'Go on by itself']) await expect(page.getByRole('switch', { name })).not.toBeChecked();
+  const kept = async () => (await haft.api<{ config: object }>('GET', `/api/agents/${made.id}`)).config;
+  expect(await kept()).toMatchObject({
+    temperature: 0.35, maxTokens: 2048, maxSteps: 7, toolChoice: { type: 'function', function: { name: 'calculator' } },
+    parallelToolCalls: false, resume: 'manual', maxCalls: 24, maxSeconds: 90, maxTotalTokens: 150_000,
+  });
+
+  // What is emptied again is the model's own, and the server's.
+  for (const label of ['Temperature', 'Max tokens', 'Calls per turn']) await page.getByLabel(label, { exact: true }).fill('');
+  await page.getByRole('button', { name: /Tool choice/ }).click();
+  await page.getByRole('option', { name: 'Model’s own' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Unsaved changes')).toBeHidden();
+  expect(await kept()).toMatchObject({ temperature: null, maxTokens: null, toolChoice: null, maxSteps: 7, maxSeconds: 90 });
+  await page.getByLabel('Temperature', { exact: true }).fill('9');
+  await page.getByLabel('Temperature', { exact: true }).press('Tab');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByLabel('Temperature', { exact: true })).toHaveAttribute('aria-invalid', 'true');
+  expect(await kept()).toMatchObject({ temperature: null });
+});
+
 test('the first agent is made at one press, copied and deleted', async ({ console: page, haft }) => {
   await haft.api('DELETE', '/api/agents/sample_assistant');
   await page.goto(`${haft.url}/agents`);

@@ -1,10 +1,12 @@
-// Without a mouse: a tool is made and tried by keys alone.
+// Without a mouse: a tool is made and tried, and an agent talked to, by keys alone.
 import type { Page } from '@playwright/test';
 
+import { makeGuide, test as chatTest } from './support/chat';
 import { expect, test } from './support/haft';
+import { gate } from './support/model';
 
 /** Presses Tab until something of this role and name has the focus. */
-async function tabTo(page: Page, role: 'button' | 'textbox' | 'tab' | 'link' | 'searchbox', name: string | RegExp, key = 'Tab'): Promise<void> {
+async function tabTo(page: Page, role: 'button' | 'textbox' | 'tab' | 'link' | 'searchbox' | 'combobox', name: string | RegExp, key = 'Tab'): Promise<void> {
   const goal = page.getByRole(role, { name, exact: true });
   for (let turn = 0; turn < 60; turn += 1) {
     await page.keyboard.press(key);
@@ -78,4 +80,62 @@ test('a dialog is left by Escape, and the focus returns to where it was', async 
   await page.keyboard.press('Escape');
   await expect(dialog).toBeHidden();
   await expect(page.getByRole('button', { name: 'Paste a cURL command' })).toBeFocused();
+});
+
+chatTest('an agent is talked to, stopped, looked into and asked otherwise by the keyboard', async ({ console: page, haft, model, upstream }) => {
+  await makeGuide(haft, upstream);
+  const rest = gate();
+  model.replies = [
+    { text: 'I look.', calls: [{ name: 'weather', arguments: { city: 'Oslo' } }] },
+    { text: ['It is warm', rest.wait, ' in Oslo.'] },
+    { text: 'It rains in Bergen.' },
+  ];
+  await page.goto(haft.url);
+  await page.getByRole('link', { name: 'Skip to content' }).focus();
+  await tabTo(page, 'link', 'Chat');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('textbox', { name: 'Message' })).toBeFocused();
+  await tabTo(page, 'combobox', 'Agent');
+  await page.keyboard.type('gui');
+  await expect(page.getByRole('option', { name: 'guide' })).toBeVisible();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { name: 'Talk to guide' })).toBeVisible();
+  await tabTo(page, 'textbox', 'Message', 'Shift+Tab');
+  await page.keyboard.type('How is Oslo?');
+  await page.keyboard.press('Enter');
+
+  await expect(page.getByText('It is warm')).toBeVisible();
+  await expect(page.getByRole('textbox', { name: 'Message' })).toBeFocused();
+  await tabTo(page, 'button', 'Stop');
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('Stopped.')).toBeVisible();
+  rest.open();
+
+  await tabTo(page, 'button', /Done weather/, 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('tree', { name: 'Result' })).toContainText('21.5');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeHidden();
+
+  await tabTo(page, 'button', 'Edit', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('textbox', { name: 'Your message' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(page.getByText('How is Oslo?').last()).toBeVisible();
+  await tabTo(page, 'button', 'Edit', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('How is Bergen?');
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('It rains in Bergen.')).toBeVisible();
+  expect(model.asked.at(-1)?.messages.filter(({ role }) => role === 'user')).toMatchObject([{ content: 'How is Bergen?' }]);
+
+  await tabTo(page, 'button', 'More', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('menu')).toBeVisible();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('dialog', { name: 'Rename conversation' }).getByRole('textbox', { name: 'Title' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('button', { name: 'More', exact: true })).toBeFocused();
 });

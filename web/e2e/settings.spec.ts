@@ -1,9 +1,34 @@
-// Settings: secrets, tokens, people and what they may do, providers, alerts, changes, files, and one's own account.
+// Settings: how to connect, secrets, tokens, people and what they may do, providers, alerts, changes, files, and one's own account.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
 import type { Browser, Page } from '@playwright/test';
 
 import { expect, type Haft, test } from './support/haft';
 
 const PASSWORD = 'a long enough one';
+
+test('what OpenAI’s libraries need is copied, with an agent of the space, and works', async ({ console: page, haft }) => {
+  await haft.api('POST', '/api/providers', { name: 'play', kind: 'scripted', script: [{ text: 'Five inches.' }] });
+  await haft.api('POST', '/api/agents', { name: 'Ada’s tailor' });
+  await page.goto(`${haft.url}/settings?tab=connect`);
+  const part = page.getByRole('region', { name: 'Agents, through OpenAI’s libraries' });
+  const ask = part.getByRole('region', { name: 'Ask the agent' });
+  await part.getByRole('button', { name: /Agent/ }).click();
+  await page.getByRole('option', { name: 'Ada’s tailor' }).click();
+  await expect(part.getByRole('tab')).toHaveText(['OpenAI Python', 'OpenAI JavaScript', 'curl']);
+  await expect(ask).toContainText(`base_url="${haft.url}/v1"`);
+  await expect(ask).toContainText('model="Ada’s tailor"');
+  await part.getByRole('tab', { name: 'OpenAI JavaScript' }).click();
+  await expect(part.getByRole('region', { name: 'Install the library' })).toContainText('npm install openai');
+  await expect(ask).toContainText(`baseURL: "${haft.url}/v1"`);
+
+  await part.getByRole('tab', { name: 'curl' }).click();
+  const command = await ask.innerText();
+  expect(command).not.toContain(haft.token);
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', command], { env: { PATH: process.env['PATH'] ?? '', HAFT_TOKEN: haft.token } });
+  expect(JSON.parse(stdout)).toMatchObject({ object: 'chat.completion', choices: [{ message: { role: 'assistant', content: 'Five inches.' } }] });
+});
 
 test('a secret is kept and never shown again', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/settings?tab=secrets`);
@@ -60,7 +85,7 @@ test('a provider is added and asked for its models', async ({ console: page, haf
     { status: 401, body: { error: { message: 'Incorrect API key provided' } } },
   ];
   await page.goto(`${haft.url}/settings?tab=providers`);
-  await page.getByRole('button', { name: 'Add provider' }).click();
+  await page.getByRole('button', { name: 'Add the first one' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox', { name: 'Name' }).fill('local');
   await dialog.getByRole('textbox', { name: 'Address' }).fill(`${upstream.url}/v1`);

@@ -24,7 +24,7 @@ const MORE: Name = ['More', '更多'];
 const MORE_FOR_ADA: Name = ['More for ada', 'ada 的更多操作'];
 const MEMBERS = '/settings?tab=members';
 
-export function dialogs({ weather, agent, task }: Furnished): Moment[] {
+export function dialogs({ weather, agent, task, talks }: Furnished): Moment[] {
   const settings = Object.entries(SETTINGS).flatMap(([tab, names]) => names.map((name) => at(`/settings?tab=${tab}`, name)));
   const ofTool = ([['Copy as cURL', '复制为 cURL'], ['Duplicate', '创建副本'], ['Delete', '删除']] as const).map((name): Moment => (
     { name: `${name[0]} tool`, path: `/tools/${weather.id}?tab=try`, come: (page, say) => choose(page, say, MORE, name) }
@@ -32,7 +32,14 @@ export function dialogs({ weather, agent, task }: Furnished): Moment[] {
   const ofUser = ([['Set password…', '设置密码…'], ['Switch off…', '停用…']] as const).map((name): Moment => (
     { name: name[0], path: '/settings?tab=users', come: (page, say) => choose(page, say, MORE_FOR_ADA, name) }
   ));
+  const ofTalk = ([['Rename', '重命名'], ['Delete', '删除']] as const).map((name): Moment => (
+    { name: `${name[0]} conversation`, path: `/chat/${talks.weather}`, come: (page, say) => choose(page, say, MORE, name) }
+  ));
   return [
+    ...ofTalk,
+    { name: 'Conversation', path: `/chat/${talks.weather}`, come: (page, say) => open(page, say(...MORE), 'menu', true) },
+    { name: 'Agent of a conversation', path: '/chat', come: pickAgent },
+    { name: 'Deny a call in a conversation', path: `/chat/${talks.waiting}`, come: denyFirst },
     ...settings,
     ...ofUser,
     { name: 'Made token', path: '/settings?tab=tokens', come: makeToken },
@@ -80,12 +87,17 @@ async function choose(page: Page, say: Say, menu: Name, name: Name): Promise<voi
   await expect(page.getByRole('dialog')).toBeVisible();
 }
 
-async function open(page: Page, name: string | RegExp, role: 'menu' | 'listbox'): Promise<void> {
-  const button = page.getByRole('button', { name });
+async function open(page: Page, name: string | RegExp, role: 'menu' | 'listbox', exact = false): Promise<void> {
+  const button = page.getByRole('button', { name, exact });
   // What is scrolled closes again, so it comes into view first.
   await button.scrollIntoViewIfNeeded();
   await button.click();
   await expect(page.getByRole(role)).toBeVisible();
+}
+
+async function pickAgent(page: Page, say: Say): Promise<void> {
+  await page.getByRole('combobox', { name: say('Agent', '智能体') }).click();
+  await expect(page.getByRole('option', { name: 'concierge' })).toBeVisible();
 }
 
 async function makeToken(page: Page, say: Say): Promise<void> {

@@ -1,5 +1,7 @@
-// A Haft in which something happened: tools of several kinds and versions, an agent, secrets, calls that failed too, and tasks.
+// A Haft in which something happened: tools of several kinds and versions, agents, secrets, calls that failed too, tasks, and conversations.
 import type { Haft, Upstream } from './haft';
+import { ENGLISH, type Say } from './moments';
+import { type Talks, talkOfWeather, talkThatWaits } from './talks';
 import { type MadeTasks, makeTasks } from './tasks';
 
 interface Made {
@@ -13,9 +15,11 @@ export interface Furnished {
   /** The id of one whose outcome is unknown. */
   task: string;
   links: MadeTasks['links'];
+  talks: Talks;
 }
 
-export async function furnish(haft: Haft, upstream: Upstream): Promise<Furnished> {
+/** `say` chooses the language in which people talk. */
+export async function furnish(haft: Haft, upstream: Upstream, say: Say = ENGLISH): Promise<Furnished> {
   await haft.api('PUT', '/api/secrets/weather_key', { value: 'k-0123456789' });
   const weather = await haft.api<Made>('POST', '/api/tools', {
     name: 'weather_forecast',
@@ -62,9 +66,12 @@ export async function furnish(haft: Haft, upstream: Upstream): Promise<Furnished
     systemPrompt: 'You plan trips. Ask for the city and the days before you call a tool.',
     toolIds: [weather.id, 'calculator', 'datetime'],
   });
+  const talkedOf = await talkOfWeather(haft, weather.id, say);
   await makeCalls(haft, upstream);
   const { unknown, links } = await makeTasks(haft, upstream);
-  return { weather, agent, task: unknown, links };
+  const pay = (await haft.api<Made>('GET', '/api/tools/pay')).id;
+  const waiting = await talkThatWaits(haft, upstream.url, { pay }, say);
+  return { weather, agent, task: unknown, links, talks: { weather: talkedOf, waiting } };
 }
 
 async function makeCalls(haft: Haft, upstream: Upstream): Promise<void> {

@@ -25,8 +25,14 @@ export async function settled(page: Page): Promise<void> {
 }
 
 /** The moments a person comes to most. */
-export function moments({ weather, agent }: Furnished): Moment[] {
+export function moments({ weather, agent, talks }: Furnished): Moment[] {
   return [
+    { name: 'talk-call', path: `/chat/${talks.weather}`, come: openCall },
+    { name: 'talk-call-failed', path: `/chat/${talks.weather}`, come: openFailed },
+    { name: 'talk-edit', path: `/chat/${talks.weather}`, come: editSaid },
+    { name: 'talk-pending', path: `/chat/${talks.waiting}`, come: lookAtPending },
+    { name: 'talk-asked', path: `/chat/${talks.waiting}`, come: editAsked },
+    { name: 'talk-list', path: `/chat/${talks.weather}`, come: showList },
     { name: 'tool-run', path: `/tools/${weather.id}?tab=try`, come: runWeather },
     { name: 'tool-refused', path: `/tools/${weather.id}?tab=try`, come: runNothing },
     { name: 'tool-filled', path: '/tools/new', come: fillTool },
@@ -42,6 +48,48 @@ export function moments({ weather, agent }: Furnished): Moment[] {
       },
     },
   ];
+}
+
+async function openCall(page: Page, say: Say): Promise<void> {
+  await page.getByRole('button', { name: /weather_forecast city: Oslo/ }).click();
+  await expect(page.getByRole('tree', { name: say('Result', '结果') })).toContainText('21.5');
+  await page.getByRole('button', { name: say('Thought about it', '思考过程') }).click();
+}
+
+async function openFailed(page: Page, say: Say): Promise<void> {
+  const failed = page.getByRole('button', { name: new RegExp(`${say('Failed', '失败')} calculator`) });
+  await failed.scrollIntoViewIfNeeded();
+  await failed.click();
+  await expect(page.getByRole('alert')).toBeVisible();
+  await failed.scrollIntoViewIfNeeded();
+}
+
+async function lookAtPending(page: Page): Promise<void> {
+  const pending = page.getByRole('button', { name: /make_report/ });
+  await expect(pending).toBeVisible();
+  await pending.scrollIntoViewIfNeeded();
+}
+
+async function editSaid(page: Page, say: Say): Promise<void> {
+  const edit = page.getByRole('button', { name: say('Edit', '编辑'), exact: true }).first();
+  // It shows itself to whoever comes near.
+  await edit.focus();
+  await edit.press('Enter');
+  await expect(page.getByRole('textbox', { name: say('Your message', '你的消息') })).toBeFocused();
+}
+
+async function editAsked(page: Page, say: Say): Promise<void> {
+  await page.getByRole('region', { name: say('Tool calls', '工具调用') }).getByRole('button', { name: say('Edit', '编辑'), exact: true }).click();
+  await expect(page.getByRole('button', { name: say('Approve as edited', '按修改后的参数批准') })).toBeVisible();
+}
+
+/** At the side where there is room, else in a drawer. */
+async function showList(page: Page, say: Say): Promise<void> {
+  const opens = page.getByRole('button', { name: say('Conversations', '对话列表'), exact: true });
+  const list = page.getByRole('navigation', { name: say('Conversations', '对话'), exact: true });
+  await expect(opens.or(list).filter({ visible: true }).first()).toBeVisible();
+  if (await opens.isVisible()) await opens.click();
+  await expect(list.filter({ visible: true }).getByRole('link')).toHaveCount(2);
 }
 
 async function runWeather(page: Page, say: Say): Promise<void> {

@@ -5,6 +5,8 @@ export function pages(made: Furnished): [name: string, path: string][] {
   return [
     ['overview', '/'],
     ['chat', '/chat'],
+    ['talk', `/chat/${made.talks.weather}`],
+    ['talk-waiting', `/chat/${made.talks.waiting}`],
     ['tools', '/tools'],
     ['tool-new', '/tools/new'],
     ['tools-import', '/tools/import'],

@@ -147,9 +147,12 @@ impl StoredModels {
         let has = |provider: &&Arc<Provided>| {
             wanted.model.as_ref().is_some_and(|model| provider.models.contains(model))
         };
+        let all = || own.iter().chain(&self.environment);
+        let is_model = |provider: &&Arc<Provided>| provider.kind != ProviderKind::Scripted;
         // Whoever names a model alone means one that somebody says they have.
-        let named = own.iter().chain(&self.environment).find(has);
-        if let Some(found) = named.or_else(|| own.first()).or_else(|| self.environment.first()) {
+        // A script is no model: who tried one and has a model since means the model.
+        let found = all().find(has).or_else(|| all().find(is_model)).or_else(|| all().next());
+        if let Some(found) = found {
             return Ok(found.clone());
         }
         self.local().await.ok_or_else(|| wrong(Message::new(&NO_PROVIDER)))

@@ -158,6 +158,25 @@ async fn the_oldest_of_the_space_comes_first_then_the_environment_in_its_order()
 }
 
 #[tokio::test]
+async fn a_script_speaks_by_itself_only_where_there_is_no_model() {
+    let scene = Scene::new().await;
+    let settings = ModelSettings { environment: vec![scripted("set")], ..ModelSettings::default() };
+    let models = scene.models(settings);
+    scene.stores(script("sample", &["s"])).await;
+    assert_eq!(scene.chosen(&models, None, None).await, "sample/s");
+    scene.stores(json!({"name": "near", "kind": "ollama", "models": ["m"]})).await;
+    models.forget(scene.space);
+    for (provider, model, expected) in [
+        (None, None, "near/m"),
+        (None, Some("any"), "near/any"),
+        (None, Some("s"), "sample/s"),
+        (Some("sample"), None, "sample/s"),
+    ] {
+        assert_eq!(scene.chosen(&models, provider, model).await, expected, "{provider:?} {model:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_provider_is_asked_once_which_models_it_has_and_prepared_once_for_each_version() {
     let upstream = Upstream::start(|_| {
         json_reply(200, &json!({"data": [{"id": "text-embedding-3"}, {"id": "gpt-4o"}]}))

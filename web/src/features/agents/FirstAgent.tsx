@@ -1,16 +1,18 @@
 // Where there is no agent yet: what one is, and one that works without any network.
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Plus, Sparkles } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 import { api, ask, wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
+import { makeScript, SAMPLE_WORDS } from '@/api/sample';
 import { Button } from '@/components/Button';
 import { Empty, ErrorNote } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
 import css from './AgentsPage.module.css';
+import { providersQuery } from './queries';
 
 const WORDS = words(
   {
@@ -20,6 +22,8 @@ const WORDS = words(
     name: 'assistant', description: 'Counts, dates and edits text exactly instead of guessing.',
     prompt: 'You are a careful assistant.\n\nUse the tools for anything that must be exact: arithmetic, dates and times, and operations on text. Say briefly how you got a result. When something is unclear, ask first.',
     viewer: 'Somebody who may edit this space can make one.',
+    script: 'There is no model yet, so the example comes with a script that speaks for one. It is no model, but it calls the calculator for real, without any network. As soon as you add a provider, a model answers instead.',
+    noModel: 'There is no model yet: an admin of this space adds a provider before anybody talks to it.',
   },
   {
     title: '还没有智能体',
@@ -28,6 +32,8 @@ const WORDS = words(
     name: '助手', description: '精确地计算、处理日期和文本，而不是靠猜。',
     prompt: '你是一名严谨的助手。\n\n凡是需要精确的事情，例如算术、日期时间和文本处理，都使用工具完成。简要说明结果是如何得到的。遇到不清楚的地方，先提问。',
     viewer: '拥有此空间编辑权限的人可以创建。',
+    script: '还没有模型，因此示例附带一段脚本代替模型回答。它不是模型，但会真实调用计算器，无需网络。添加模型服务后，就由模型来回答。',
+    noModel: '还没有模型：需由空间管理员添加模型服务后才能对话。',
   },
 );
 
@@ -38,12 +44,19 @@ export function FirstAgent({ icon, create }: { icon: ReactNode; create: () => vo
   const mayEdit = useMay('editor');
   const navigate = useNavigate();
   const queries = useQueryClient();
+  const mayAdd = useMay('admin');
+  const script = useWords(SAMPLE_WORDS);
+  const hasNoModel = useQuery(providersQuery).data?.length === 0;
   const make = useMutation({
-    mutationFn: () => ask(api.POST('/api/agents', {
-      body: { name: t.name, description: t.description, systemPrompt: t.prompt, isActive: true, toolIds: OFFLINE_TOOLS },
-    })),
+    mutationFn: async () => {
+      if (hasNoModel && mayAdd) await makeScript(script);
+      return ask(api.POST('/api/agents', {
+        body: { name: t.name, description: t.description, systemPrompt: t.prompt, isActive: true, toolIds: OFFLINE_TOOLS },
+      }));
+    },
     onSuccess: async (agent) => {
       void queries.invalidateQueries({ queryKey: ['agents'] });
+      void queries.invalidateQueries({ queryKey: ['providers'] });
       await navigate({ to: '/agents/$id', params: { id: agent.id } });
     },
   });
@@ -53,6 +66,7 @@ export function FirstAgent({ icon, create }: { icon: ReactNode; create: () => vo
         <Button look="primary" icon={<Sparkles aria-hidden />} isPending={make.isPending} onPress={() => make.mutate()}>{t.example}</Button>
         <Button icon={<Plus aria-hidden />} onPress={create}>{t.blank}</Button>
       </div>
+      {hasNoModel && <p className={css.firstNote}>{mayAdd ? t.script : t.noModel}</p>}
       {make.error !== null && <ErrorNote>{wordsOf(make.error)}</ErrorNote>}
     </>
   );

@@ -1,17 +1,16 @@
 // No model anywhere: the ways to have one, and a talk that works without.
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { MessagesSquare, PlayCircle } from 'lucide-react';
 
 import { wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
+import { useSample } from '@/api/sample';
 import { Button } from '@/components/Button';
 import { CodeBlock } from '@/components/Code';
 import { ErrorNote, Hint } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
 import css from './NewTalk.module.css';
-import { makeSample } from './sample';
 
 const WORDS = words(
   {
@@ -34,16 +33,9 @@ const VARIABLES = 'OPENAI_API_KEY=…\nANTHROPIC_API_KEY=…\nGEMINI_API_KEY=…
 
 export function FirstProvider() {
   const t = useWords(WORDS);
-  const navigate = useNavigate();
-  const queries = useQueryClient();
+  const { agent } = useSearch({ from: '/inside/chat/' });
   const mayAdd = useMay('admin');
-  const sample = useMutation({
-    mutationFn: makeSample,
-    onSuccess: async (agent) => {
-      await navigate({ to: '/chat', search: { agent } });
-      await queries.invalidateQueries({ queryKey: ['providers'] });
-    },
-  });
+  const sample = useSample();
   return (
     <div className={`${css.begin} ${css.wide}`}>
       <span className={css.icon} aria-hidden><MessagesSquare /></span>
@@ -66,7 +58,7 @@ export function FirstProvider() {
           <section className={css.way}>
             <h3>{t.sample}</h3>
             <p className="quiet small">{t.sampleText}</p>
-            <div><Button icon={<PlayCircle aria-hidden />} isPending={sample.isPending} onPress={() => sample.mutate()}>{t.trySample}</Button></div>
+            <div><Button icon={<PlayCircle aria-hidden />} isPending={sample.isPending} onPress={() => sample.mutate(agent)}>{t.trySample}</Button></div>
           </section>
         )}
       </div>

@@ -9,10 +9,8 @@ import { readConversation, readConversations } from './requests';
 import type { Conversation } from './wire';
 
 const PAGE = 50;
-/** While something goes on somewhere in the list. */
-const BUSY_PAUSE = 3000;
-/** Other tabs and other doors begin conversations too. */
-const IDLE_PAUSE = 20_000;
+/** Events tell of changes; this is for when they do not come. */
+const PAUSE = 60_000;
 
 export const conversationsQuery = (q: string) => infiniteQueryOptions({
   queryKey: ['conversations', 'list', q],
@@ -20,10 +18,7 @@ export const conversationsQuery = (q: string) => infiniteQueryOptions({
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.nextCursor,
   placeholderData: keepPreviousData,
-  refetchInterval: ({ state: { data } }) => {
-    const isBusy = data?.pages.some(({ items }) => items.some(({ status }) => status === 'running')) === true;
-    return (isBusy ? BUSY_PAUSE : IDLE_PAUSE) * Math.max(1, data?.pages.length ?? 1);
-  },
+  refetchInterval: PAUSE,
 });
 
 /** Under a key of its own: what its events tell is newer than what would be read again when the list changes. */

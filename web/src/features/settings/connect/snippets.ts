@@ -2,9 +2,12 @@
 
 export type Client = 'curl' | 'javascript' | 'python' | 'cli';
 
+/** Those that speak to OpenAI, and so to Haft. */
+export type OpenAiClient = 'openaiPython' | 'openaiJavascript' | 'openaiCurl';
+
 export interface Snippet {
   /** Which of the steps it is. */
-  step: 'list' | 'call' | 'login';
+  step: 'list' | 'call' | 'login' | 'install' | 'ask';
   text: string;
 }
 
@@ -69,5 +72,63 @@ const MAKERS: Record<Client, (origin: string) => Snippet[]> = {
     { step: 'login', text: `haft login ${origin} --token "$HAFT_TOKEN"\nunset HAFT_TOKEN` },
     { step: 'list', text: 'haft tools' },
     { step: 'call', text: `haft call calculator expression='${EXPRESSION}'` },
+  ],
+};
+
+/** How an agent is asked through OpenAI's libraries: its name is the model. */
+export function openAiSnippets(client: OpenAiClient, origin: string, agent: string, question: string): Snippet[] {
+  return OPENAI_MAKERS[client](`${origin}/v1`, agent, question);
+}
+
+/** A text in double quotes, as Python, JavaScript and JSON read it alike. */
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** Within single quotes of a shell, where nothing means anything but the quote itself. */
+const inShell = (text: string): string => text.replaceAll("'", "'\\''");
+
+const OPENAI_MAKERS: Record<OpenAiClient, (base: string, agent: string, question: string) => Snippet[]> = {
+  openaiPython: (base, agent, question) => [
+    { step: 'install', text: 'pip install openai' },
+    {
+      step: 'ask',
+      text: [
+        'import os',
+        'from openai import OpenAI',
+        '',
+        `client = OpenAI(base_url="${base}", api_key=os.environ["HAFT_TOKEN"])`,
+        'answer = client.chat.completions.create(',
+        `    model=${quoted(agent)},`,
+        `    messages=[{"role": "user", "content": ${quoted(question)}}],`,
+        ')',
+        'print(answer.choices[0].message.content)',
+      ].join('\n'),
+    },
+  ],
+  openaiJavascript: (base, agent, question) => [
+    { step: 'install', text: 'npm install openai' },
+    {
+      step: 'ask',
+      text: [
+        'import OpenAI from "openai";',
+        '',
+        `const client = new OpenAI({ baseURL: "${base}", apiKey: process.env.HAFT_TOKEN });`,
+        'const answer = await client.chat.completions.create({',
+        `  model: ${quoted(agent)},`,
+        `  messages: [{ role: "user", content: ${quoted(question)} }],`,
+        '});',
+        'console.log(answer.choices[0].message.content);',
+      ].join('\n'),
+    },
+  ],
+  openaiCurl: (base, agent, question) => [
+    {
+      step: 'ask',
+      text: [
+        `curl -s '${base}/chat/completions' \\`,
+        '  -H "Authorization: Bearer $HAFT_TOKEN" \\',
+        "  -H 'Content-Type: application/json' \\",
+        `  -d '${inShell(`{"model": ${quoted(agent)}, "messages": [{"role": "user", "content": ${quoted(question)}}]}`)}'`,
+      ].join('\n'),
+    },
   ],
 };

@@ -1,13 +1,14 @@
 // Where models come from, and whether each answers.
 import { useQueryClient } from '@tanstack/react-query';
-import { CloudCog, Plus } from 'lucide-react';
+import { CloudCog, PlayCircle, Plus } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, type Schemas } from '@/api/client';
+import { api, ask, type Schemas, wordsOf } from '@/api/client';
 import { useMay } from '@/api/me';
+import { useSample } from '@/api/sample';
 import { Button } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
-import { Empty, Hint } from '@/components/Note';
+import { Empty, ErrorNote, Hint } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
 import { List } from '../parts/List';
@@ -17,6 +18,7 @@ import { SECTION_WORDS } from '../sections';
 import { COMMON } from '../words';
 import { ProviderDialog } from './ProviderDialog';
 import { ProviderRow } from './ProviderRow';
+import css from './ProvidersSection.module.css';
 
 type Provider = Schemas['Provider'];
 
@@ -24,13 +26,15 @@ const WORDS = words(
   {
     about: 'Services and machines that run models. Agents name one of them as theirs, or use the first.',
     add: 'Add provider', mayNot: 'Admins of the space add and change providers.', emptyTitle: 'No providers yet',
-    empty: 'Tools work without one. Add a provider when an agent shall have a model.',
+    empty: 'Tools work without one. Add a provider when an agent shall have a model.', first: 'Add the first one', sample: 'Try the scripted example',
+    sampleText: 'The example works without any network. It is no model: it reads its answers from a script, and calls the calculator for real.',
     deleteTitle: (name: string) => `Delete the provider ${name}?`, deleteText: 'Agents that use it have no model until they are given another. Its key stays among the secrets.',
   },
   {
     about: '运行模型的服务和机器，供智能体选用；未指定时使用第一个。',
     add: '添加模型服务', mayNot: '空间管理员可以添加和修改模型服务。', emptyTitle: '还没有模型服务',
-    empty: '工具无需模型服务即可使用。当智能体需要模型时再添加。',
+    empty: '工具无需模型服务即可使用。当智能体需要模型时再添加。', first: '添加第一个', sample: '试用脚本示例',
+    sampleText: '示例无需网络。它不是模型：按脚本回答，但会真实调用计算器。',
     deleteTitle: (name: string) => `删除模型服务 ${name}？`, deleteText: '使用它的智能体将没有模型，直到重新指定。其密钥仍保留在密钥列表中。',
   },
 );
@@ -52,7 +56,7 @@ export default function ProvidersSection() {
   return (
     <Section title={names.providers} about={t.about} actions={add}>
       {!may && <Hint>{t.mayNot}</Hint>}
-      <List label={names.providers} pages={providers} empty={<Empty icon={<CloudCog />} title={t.emptyTitle}>{may && t.empty}</Empty>}>
+      <List label={names.providers} pages={providers} empty={<None may={may} add={() => setEdited('new')} />}>
         {(provider) => (
           <ProviderRow
             key={provider.id} provider={provider} may={may}
@@ -69,4 +73,20 @@ export default function ProvidersSection() {
       </Confirm>
     </Section>
   );
+}
+
+function None({ may, add }: { may: boolean; add: () => void }) {
+  const t = useWords(WORDS);
+  const sample = useSample();
+  const actions = (
+    <>
+      <div className={css.first}>
+        <Button look="primary" icon={<Plus aria-hidden />} onPress={add}>{t.first}</Button>
+        <Button icon={<PlayCircle aria-hidden />} isPending={sample.isPending} onPress={() => sample.mutate(undefined)}>{t.sample}</Button>
+      </div>
+      <p className={css.firstNote}>{t.sampleText}</p>
+      {sample.error !== null && <ErrorNote>{wordsOf(sample.error)}</ErrorNote>}
+    </>
+  );
+  return <Empty icon={<CloudCog />} title={t.emptyTitle} action={may && actions}>{may && t.empty}</Empty>;
 }
