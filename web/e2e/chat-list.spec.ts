@@ -40,6 +40,14 @@ test('conversations are found, renamed, exported and deleted', async ({ console:
   await page.getByRole('button', { name: 'Delete conversation' }).click();
   await expect(page).toHaveURL(/\/chat$/);
   await expect(list.getByRole('link')).toHaveText(['The price of pears']);
+
+  // What is said, renamed and deleted elsewhere is seen here without a reload.
+  const { conversationId } = await haft.api<{ conversationId: string }>('POST', '/api/chat', { messages: [{ role: 'user', content: 'The price of plums' }] });
+  await expect(list.getByRole('link')).toHaveText(['The price of plums', 'The price of pears']);
+  await haft.api('PATCH', `/api/conversations/${conversationId}`, { title: 'Plums' });
+  await expect(list.getByRole('link')).toHaveText(['Plums', 'The price of pears']);
+  await haft.api('DELETE', `/api/conversations/${conversationId}`);
+  await expect(list.getByRole('link')).toHaveText(['The price of pears']);
 });
 
 test('a conversation that was deleted elsewhere, and an agent that is off or missing, are told in words', async ({ console: page, haft, model, upstream }) => {

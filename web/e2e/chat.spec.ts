@@ -49,6 +49,8 @@ test('an answer is stopped, and gone on with', async ({ console: page, haft, mod
   await expect(page.getByText('Stopped.')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Send' })).toBeVisible();
   await expect(composer(page)).toBeFocused();
+  await page.reload();
+  await expect(page.getByText('This is the beginning')).toBeVisible();
 
   // Nobody answers at first; then somebody does, late, and is asked once however often one presses.
   const [asked, late] = [[] as string[], gate()];

@@ -1,11 +1,12 @@
 //! Asking a model: its answer is told on as it comes, and asked for again when it breaks off.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use haft_core::{CallError, CallId, ErrorKind, Message};
 use haft_egress::Limits;
-use haft_llm::{Delta, Gathered, ModelRequest, Turn};
+use haft_llm::{Delta, EndReason, Gathered, ModelRequest, Turn};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
@@ -23,6 +24,9 @@ haft_core::templates! {
     LEFT_OUT = "chat.toolLeftOut",
         "The model was not told of {tool}: {why}",
         "未向模型提供 {tool}：{why}";
+    UNREADABLE = "chat.unreadableCall",
+        "the model wrote a call that its provider could not read",
+        "模型写出的调用无法被服务商解析";
     OUT_OF_TIME = "chat.outOfTime",
         "the answer took longer than the turn may",
         "回答超出了本轮允许的时间";
@@ -37,6 +41,9 @@ const PAUSES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(2
 
 /// Longer than this nobody waits for a model that asks for patience.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// What a model is told whose call was kept back by its provider, since nobody could read it.
+const WRITE_ANEW: &str = "[Your last answer held a call of a tool that could not be read. Write the call anew, with arguments that are JSON and fit its parameters.]";
 
 /// Where an answer goes while it comes.
 pub(crate) struct Telling<'a> {
@@ -63,9 +70,10 @@ pub(crate) async fn ask(
     telling: &Telling<'_>,
 ) -> Result<Answer, CallError> {
     let mut pauses = PAUSES.into_iter();
+    let mut request = Cow::Borrowed(request);
     loop {
         let mut is_told = false;
-        let asking = once(chosen, request, telling, &mut is_told);
+        let asking = once(chosen, &request, telling, &mut is_told);
         let answered = tokio::select! {
             answered = asking => answered,
             error = telling.over() => Err(error),
@@ -78,6 +86,9 @@ pub(crate) async fn ask(
         let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
         if is_told {
             telling.at.talk.tell(ChatEvent::MessageReset { step: telling.step });
+        }
+        if error.message().id() == UNREADABLE.id && matches!(request, Cow::Borrowed(_)) {
+            request.to_mut().turns.push(Turn::user(WRITE_ANEW));
         }
         let pause = error.pause_asked_for().unwrap_or(pause).min(LONGEST_PAUSE);
         let At { conversation, caller, turn, .. } = telling.at;
@@ -132,6 +143,9 @@ async fn once(
     }
     let told = gathered.text().to_owned();
     let mut answer = gathered.finish();
+    if answer.end == EndReason::Malformed {
+        return Err(CallError::new(ErrorKind::Server, Message::new(&UNREADABLE)));
+    }
     if told != answer.text && !talk.is_final {
         // A call that was written as text was no text.
         talk.tell(ChatEvent::MessageReset { step });

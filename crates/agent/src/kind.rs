@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use haft_core::kind::{ConfigError, Kind, Prepared, ToolOutput};
 use haft_core::{
-    Arguments, BoxFuture, CallContext, CallError, Caller, Effect, ErrorKind, Message, Source, Violation,
+    Allowance, Arguments, BoxFuture, CallContext, CallError, Caller, Effect, ErrorKind, Message, Source,
+    Violation,
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -108,10 +109,12 @@ impl OtherAgent {
             client_tools: Vec::new(),
         };
         let (depth, conversation) = (context.depth(), context.conversation());
-        let within = Within { depth, conversation, allowance: context.allowance().cloned() };
+        // What it took, with all that it asked, is told with its answer: whoever goes on after a crash counts that.
+        let meter = Arc::new(Allowance::meter(context.allowance().cloned()));
+        let within = Within { depth, conversation, allowance: Some(meter.clone()) };
         let talk = Arc::new(Talk::unkept());
         let turn = chat.once(&caller, &run, &talk, within, context.cancellation().clone()).await?;
-        let (steps, calls, tokens) = (turn.steps.len(), turn.calls().count(), turn.tokens());
+        let (steps, (calls, tokens)) = (turn.steps.len(), meter.metered());
         let Some(end) = turn.end else { return Err(self.failed("it did not end")) };
         match (end.finish, end.error) {
             (Finish::Error, Some(error)) => Err(self.failed(error["message"].as_str().unwrap_or_default())),

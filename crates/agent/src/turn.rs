@@ -208,10 +208,12 @@ impl Chat {
                         EndReason::Length => warnings.push(at.say(&Message::new(&CUT_SHORT))),
                         EndReason::Filtered if is_empty => warnings.push(at.say(&Message::new(&REFUSED))),
                         EndReason::Filtered => warnings.push(at.say(&Message::new(&FILTERED))),
-                        EndReason::Stop | EndReason::ToolCalls | EndReason::Other if is_empty => {
+                        EndReason::Stop | EndReason::ToolCalls | EndReason::Malformed | EndReason::Other
+                            if is_empty =>
+                        {
                             warnings.push(at.say(&Message::new(&SAID_NOTHING)));
                         }
-                        EndReason::Stop | EndReason::ToolCalls | EndReason::Other => {}
+                        EndReason::Stop | EndReason::ToolCalls | EndReason::Malformed | EndReason::Other => {}
                     }
                     return Ok((if is_beyond { Finish::MaxSteps } else { Finish::Stop }, warnings));
                 }

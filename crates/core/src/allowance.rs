@@ -25,6 +25,17 @@ impl Allowance {
         Self { calls: calls.into(), tokens: tokens.into(), within }
     }
 
+    /// One without limits of its own, which tells what was spent by whoever is within it.
+    pub fn meter(within: Option<Arc<Self>>) -> Self {
+        Self::new(u64::MAX, u64::MAX, within)
+    }
+
+    /// So many calls and tokens were taken of a meter.
+    pub fn metered(&self) -> (u64, u64) {
+        let taken = |left: &AtomicU64| u64::MAX - left.load(Ordering::Relaxed);
+        (taken(&self.calls), taken(&self.tokens))
+    }
+
     /// Takes one call, of one's own and of all that one is within; or of nobody.
     pub fn take_call(&self) -> Result<(), Short> {
         let one_less = |calls: u64| calls.checked_sub(1);
@@ -75,5 +86,10 @@ mod tests {
         assert_eq!((inner.has_tokens(), outer.has_tokens()), (Err(Short::Outer), Err(Short::Own)));
         inner.take_tokens(u64::MAX);
         assert_eq!(inner.has_tokens(), Err(Short::Own));
+        let meter = Arc::new(Allowance::meter(Some(outer)));
+        let metered = Allowance::new(5, 1_000, Some(meter.clone()));
+        assert_eq!((metered.take_call(), meter.metered()), (Err(Short::Outer), (0, 0)));
+        metered.take_tokens(7);
+        assert_eq!(meter.metered(), (0, 7));
     }
 }

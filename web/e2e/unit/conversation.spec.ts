@@ -1,7 +1,7 @@
 // A conversation out of its events: in order, told again, told twice, and brought together with what was read.
 import { expect, test } from '@playwright/test';
 
-import { after, isChatEvent, isHeardOf, SENT, takenBack, withSent } from '../../src/features/chat/conversation';
+import { after, isChatEvent, isHeardOf, SENT, takenBack, untold, withSent } from '../../src/features/chat/conversation';
 import { merged } from '../../src/features/chat/merge';
 import type { ChatEvent, Conversation, Turn } from '../../src/features/chat/wire';
 
@@ -31,6 +31,16 @@ test('words and calls of several steps come to one turn', () => {
   expect(textOf(turns)).toEqual(['I look.|Two.']);
   expect(statuses(turns)).toEqual(['running', 'done']);
   expect(turns[0]).toMatchObject({ finishReason: 'stop', usage: { input: 3, output: 1 }, message: { content: 'Two.' } });
+});
+
+test('last words that no step has are told behind them', () => {
+  const spoken = (content: string): ChatEvent => ({ type: 'message.done', turn: 1, message: { role: 'assistant', content } });
+  const rest = (...events: ChatEvent[]) => play([start(1), ...events]).map(untold);
+  expect(rest(text(1, 1, 'Dry.'), spoken('Dry.'), done(1))).toEqual(['']);
+  expect(rest(text(1, 1, 'I look.'), called(1, 'stop'), result(1, 'stop', 1), spoken('Enough.'), done(1))).toEqual(['Enough.']);
+  const stopped: Turn = { turn: 1, input: [], steps: [], message: { role: 'assistant', content: 'It is' }, finishReason: 'cancelled', startedAt: '' };
+  expect(untold(stopped)).toBe('It is');
+  expect(untold({ ...stopped, message: null })).toBe('');
 });
 
 test('what is taken back counts no more', () => {

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use haft_agent::{Asker, Chosen, Models, Wanted};
+use haft_core::provider::ProviderKind;
 use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId, Template};
 use haft_egress::Egress;
 use haft_store::{Page, Store};

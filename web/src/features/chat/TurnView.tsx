@@ -1,9 +1,11 @@
 // One turn: what it began with, the steps to its answer, and how it ended.
 import { memo } from 'react';
 
+import { Markdown } from '@/components/markdown/Markdown';
 import { WarningNote } from '@/components/Note';
 import { useWords, words } from '@/i18n/language';
 
+import { untold } from './conversation';
 import { SaidView } from './SaidView';
 import { StepView } from './StepView';
 import css from './Talk.module.css';
@@ -17,12 +19,14 @@ const WORDS = words({ thinking: 'Thinking…' }, { thinking: '正在思考…' }
 export const TurnView = memo(function TurnView({ turn, isLast }: { turn: Turn; isLast: boolean }) {
   const t = useWords(WORDS);
   const { input, steps, warnings, finishReason } = turn;
+  const rest = untold(turn);
   return (
     <article className={css.turn}>
       {input.map((one, at) => (one.role === 'task'
         ? <TaskEntry key={one.taskId} task={one} />
         : <SaidView key={at} said={one} turn={turn} isOnly={input.filter(({ role }) => role === 'user').length === 1} />))}
       {steps.map((step, at) => <StepView key={step.step} step={step} isUnderWay={finishReason === null && at === steps.length - 1} />)}
+      {rest !== '' && <div className={css.step}><Markdown text={rest} /></div>}
       {isThinking(turn) && <p className={css.thinking}><span className={css.dots} aria-hidden><i /><i /><i /></span><span className="hidden">{t.thinking}</span></p>}
       {[...new Set(warnings)].map((warning) => <WarningNote key={warning}>{warning}</WarningNote>)}
       <TurnEnd turn={turn} isLast={isLast} />

@@ -94,6 +94,11 @@ function reopened(turn: Turn): Turn {
 }
 
 /** The whole text is told at the end, for who missed a part of it. */
+/** Last words that no step has: those of the tool that ended the turn, or of an answer that was stopped. */
+export function untold({ message, steps }: Turn): string {
+  return message === null || message.content === steps.at(-1)?.text ? '' : message.content;
+}
+
 function spoken(turn: Turn, message: NonNullable<Turn['message']>): Turn {
   const [last] = turn.steps.slice(-1);
   if (last === undefined || last.calls.length > 0 || last.text === message.content) return { ...turn, message };

@@ -7,7 +7,7 @@ use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, OLLAMA_CONTEXT,
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-use super::{Desk, said, weather};
+use super::{DIALECTS, Desk, said, weather};
 
 fn city(name: &str) -> (&'static str, Value) {
     ("weather", json!({"city": name}))
@@ -129,7 +129,7 @@ async fn mistakes_of_the_model_are_told_to_it_and_it_corrects_itself() {
             ("broken", "Validation", "JSON"),
         ];
         for (mistake, kind, word) in cases {
-            // Gemini never gives a call that is no JSON, and of Ollama's it becomes words.
+            // Gemini keeps such a call back, and of Ollama's it becomes words.
             if mistake == "broken" && matches!(dialect, Dialect::Gemini | Dialect::Ollama) {
                 continue;
             }
@@ -138,6 +138,48 @@ async fn mistakes_of_the_model_are_told_to_it_and_it_corrects_itself() {
             let error = &reply.data()["toolCalls"][0]["result"]["error"];
             assert_eq!(error["kind"], kind, "{dialect:?} {mistake}: {error}");
             assert!(error["message"].as_str().is_some_and(|message| message.contains(word)), "{error}");
+        }
+    }
+    desk.check();
+}
+
+#[tokio::test]
+async fn a_call_that_a_provider_keeps_back_is_written_anew() {
+    let desk = Desk::new(async |asked: AskedModel| {
+        let said = asked.messages.iter().any(|message| message.text.contains("could not be read"));
+        match (results(&asked).first(), said) {
+            (None, false) => ModelReply::new().raw_call("weather", "{\"city\": \"Ro"),
+            (None, true) => ModelReply::calls([city("Rome")]),
+            (Some(result), _) => ModelReply::says(format!("{}", result["temperature"])),
+        }
+    })
+    .await;
+    let agent = desk.agent(Dialect::Gemini, &["weather"], json!({})).await;
+    let reply = desk.ask(&agent, "Rome?").await;
+    assert_eq!((said(&reply), &reply.data()["steps"]), ("4", &json!(2)), "{}", reply.body);
+    desk.check();
+}
+
+#[tokio::test]
+async fn an_answer_that_was_refused_or_is_empty_is_said_to_be_so() {
+    let desk = Desk::new(async |asked: AskedModel| match asked.user_text() {
+        "refused" => ModelReply::new().filtered(),
+        "cut" => ModelReply::says("It is").filtered(),
+        _ => ModelReply::says(""),
+    })
+    .await;
+    for dialect in DIALECTS {
+        let agent = desk.agent(dialect, &[], json!({})).await;
+        let cases = [
+            ("refused", "", "refused"),
+            ("cut", "It is", "did not let it go on"),
+            ("empty", "", "without a word"),
+        ];
+        for (question, answer, words) in cases {
+            let reply = desk.ask(&agent, question).await;
+            assert_eq!(said(&reply), answer, "{dialect:?} {question}");
+            let warning = reply.data()["warnings"][0].as_str().unwrap_or_default();
+            assert!(warning.contains(words), "{dialect:?} {question}: {}", reply.body);
         }
     }
     desk.check();
@@ -315,5 +357,5 @@ async fn stays_down(desk: &Desk) {
         let next = json!({"conversationId": data["conversationId"], "messages": [super::user("back?")]});
         assert_eq!(said(&desk.api.post("/api/chat", &next).await), "Here I am.", "{dialect:?}");
     };
-    futures_util::future::join_all(super::DIALECTS.map(ask)).await;
+    futures_util::future::join_all(DIALECTS.map(ask)).await;
 }
