@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use haft_core::{CallId, SpaceId, UserId};
-use haft_runs::{Run, RunContext};
+use haft_runs::{Run, RunContext, Step};
 use serde_json::Value;
 
 use crate::at::At;
@@ -12,6 +12,25 @@ use crate::chat::Chat;
 use crate::result::{cut, too_large};
 use crate::said::{Letter, TaskEnded};
 use crate::transcript::{CallState, Transcript, key};
+
+/// Where the steps of a conversation say that the whole of a result is kept, each with the call whose result it is.
+/// What a tool says of itself may be among them: the name of such a file ends as [`ends_name`] says.
+pub fn kept_files(steps: &[Step]) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for output in steps.iter().filter_map(|step| step.output.as_deref()) {
+        let own = (&output["data"]["handle"], &output["callId"]);
+        let later = output["kept"].as_object().into_iter().flatten();
+        let later = later.filter_map(|(call, handle)| Some((handle.as_str()?, call.as_str())));
+        let own = own.0.as_str().zip(own.1.as_str());
+        files.extend(own.into_iter().chain(later).map(|(handle, call)| (handle.to_owned(), call.to_owned())));
+    }
+    files
+}
+
+/// How the name of a file ends that holds the result of a call.
+pub fn ends_name(call: &str) -> String {
+    format!("-{call}.txt")
+}
 
 impl Chat {
     /// Results of tasks come as they are.
@@ -31,7 +50,7 @@ impl Chat {
     /// Cuts a result that is too large for a model, and keeps the whole of it as a file.
     pub(crate) async fn shorten(&self, at: &At, call: &CallId, name: &str, result: &mut Value) {
         let Some(text) = too_large(result) else { return };
-        let file = format!("{name}-{call}.txt");
+        let file = format!("{name}{}", ends_name(call.as_str()));
         let handle = self.keep(at.caller.space, at.caller.user, file, text.clone()).await;
         cut(result, &text, handle);
     }
@@ -43,7 +62,7 @@ impl Chat {
             let Letter::Ended(TaskEnded { name: call, output, .. }) = letter else { continue };
             let Some(text) = too_large(output) else { continue };
             let tool = output["toolName"].as_str().unwrap_or("result");
-            let handle = self.keep(run.space, run.user, format!("{tool}-{call}.txt"), text).await;
+            let handle = self.keep(run.space, run.user, format!("{tool}{}", ends_name(call)), text).await;
             kept.extend(handle.map(|handle| (call.clone(), handle)));
         }
         kept

@@ -30,6 +30,7 @@ pub use chat::{Chat, Keeping};
 pub use chat_run::{Asking, ChatRun};
 pub use event::{ChatEvent, shown};
 pub use kind::AgentKind;
+pub use large::{ends_name, kept_files};
 pub use live::{Live, Talk};
 pub use models::{Asker, Chosen, Models, Wanted};
 pub use once::Within;

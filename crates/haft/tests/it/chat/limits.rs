@@ -100,6 +100,14 @@ async fn a_large_result_is_cut_and_read_on_by_its_handle() {
     assert!(seen.iter().all(|asked| asked.results().iter().all(|result| result.content.len() < 33_000)));
     assert!(seen[1].tool_names().contains(&"read_result") && !seen[0].tool_names().contains(&"read_result"));
     desk.check();
+    // What was kept for a conversation goes with it, and nothing else.
+    let files = async || desk.api.get("/api/artifacts").await.data()["items"].as_array().map(Vec::len);
+    assert_eq!(files().await, Some(1));
+    let other = desk.ask(&agent, "Once more?").await;
+    assert_eq!((said(&other), files().await), ("row-2999-end", Some(2)));
+    let id = reply.data()["conversationId"].as_str().expect("an id");
+    assert_eq!(desk.api.delete(&format!("/api/conversations/{id}")).await.status, 200);
+    assert_eq!(files().await, Some(1));
 }
 
 #[tokio::test]

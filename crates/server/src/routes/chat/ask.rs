@@ -68,7 +68,7 @@ impl Answering {
             turn.leaving.over();
         }
         if self.way == Way::Streamed {
-            return Ok(stream::of_turn(state, turn));
+            return Ok(stream::of_turn(state, turn, asked.locale));
         }
         whole(turn.taken_whole(), asked).await
     }

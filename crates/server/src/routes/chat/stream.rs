@@ -7,8 +7,9 @@ use axum::body::Body;
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
-use futures_util::stream::{Stream, try_unfold};
-use haft_core::CallError;
+use futures_util::stream::{Stream, try_unfold, unfold};
+use haft_agent::Finish;
+use haft_core::{CallError, Locale};
 use serde_json::json;
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
@@ -30,16 +31,26 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The turn of something that was said, until it is over.
-pub(super) fn of_turn(state: &AppState, turn: OwnTurn) -> Response {
+pub(super) fn of_turn(state: &AppState, turn: OwnTurn, locale: Locale) -> Response {
     let id = turn.id.to_string();
-    let pieces = try_unfold((turn, id), |(mut turn, id)| async move {
+    let pieces = unfold(Some((turn, id)), move |going| async move {
+        let (mut turn, id) = going?;
         let piece = match timeout(KEEP_ALIVE, turn.next()).await {
-            Err(_) => Some(b":\n\n".to_vec()),
-            Ok(told) => told?.map(|told| written(&id, &told)),
+            Err(_) => b":\n\n".to_vec(),
+            Ok(Ok(told)) => written(&id, &told?),
+            // It cannot be followed any further. Whoever reads hears that, and does not wait.
+            Ok(Err(error)) => return Some((Ok(failed(&id, &error, locale)), None)),
         };
-        Ok::<_, CallError>(piece.map(|piece| (piece, (turn, id))))
+        Some((Ok(piece), Some((turn, id))))
     });
     response(state, pieces)
+}
+
+/// How a stream ends that cannot tell its turn to the end.
+fn failed(conversation: &str, error: &CallError, locale: Locale) -> Vec<u8> {
+    let done = json!({"conversationId": conversation, "finishReason": Finish::Error.as_str()});
+    let error = error.to_json(locale);
+    format!("event: error\ndata: {error}\n\nevent: done\ndata: {done}\n\n").into_bytes()
 }
 
 /// All that happens in a conversation, for as long as one listens and may.

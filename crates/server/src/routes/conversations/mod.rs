@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use haft_agent::{Finish, GoOn, Letter, Said, Transcript};
-use haft_core::{AgentId, CallError, Caller, ErrorKind, Message, RunId, Template, Violation};
-use haft_runs::{Run, WholeRun};
+use haft_agent::{Finish, GoOn, Letter, Said, Transcript, ends_name, kept_files};
+use haft_core::{
+    AgentId, ArtifactRef, CallError, Caller, ErrorKind, Message, RunId, SpaceId, Template, UserId, Violation,
+};
+use haft_runs::{Run, Step, WholeRun};
 use haft_store::ConversationFilter;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -235,18 +237,37 @@ async fn remove(
     let tasks = tasks(&state)?;
     let data = facts(&state, &run, &mut HashMap::new()).await?;
     tasks.chat.stop_here(run.id);
-    for (_, task) in transcript(&tasks.journal, &run).await?.pending() {
+    let steps = tasks.journal.steps(caller.space, run.id).await?;
+    for (_, task) in said_in(&run, &steps)?.pending() {
         if let Ok(task) = task.task_id.parse() {
             tasks.chat.cancel_task(caller.space, caller.user, task).await;
         }
     }
     if let Some(user) = caller.user {
         tasks.journal.delete_conversation(caller.space, user, run.id).await?;
+        remove_files(&state, caller.space, user, &steps).await?;
         tasks.chat.forget(run.id);
         let status = "deleted";
         state.listeners.tell_of(Moved { space: caller.space, user, id: run.id, status });
     }
     Ok(envelope::success(StatusCode::OK, data))
+}
+
+/// Takes away the files in which large results of a conversation were kept, and no others of its user's.
+async fn remove_files(
+    state: &AppState,
+    space: SpaceId,
+    user: UserId,
+    steps: &[Step],
+) -> Result<(), CallError> {
+    for (handle, call) in kept_files(steps) {
+        let Some(id) = ArtifactRef::parse(&handle).and_then(|file| file.id.parse().ok()) else { continue };
+        let file = state.store.get_artifact(space, user, id).await?;
+        if file.is_some_and(|file| file.name.ends_with(&ends_name(&call))) {
+            state.store.delete_artifact(space, user, id).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Stops what is under way, wherever that is.
