@@ -6,14 +6,14 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use haft_core::{CallError, CallId, ErrorKind, Message};
 use haft_egress::Limits;
-use haft_llm::{Delta, EndReason, Gathered, ModelRequest, Turn};
+use haft_llm::{Delta, EndReason, Gathered, ModelRequest, ToolChoice, Turn};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
 use crate::at::At;
 use crate::event::ChatEvent;
-use crate::fit::{size_of, turn_size};
+use crate::fit::{answer_size, size_of};
 use crate::models::Chosen;
 use crate::transcript::Answer;
 
@@ -143,7 +143,9 @@ async fn once(
     }
     let told = gathered.text().to_owned();
     let mut answer = gathered.finish();
-    if answer.end == EndReason::Malformed {
+    // Where it may not call, or what it said cannot be taken back, what it said is its answer.
+    let is_final = request.tool_choice == ToolChoice::None || (*is_told && talk.is_final);
+    if answer.end == EndReason::Malformed && !is_final {
         return Err(CallError::new(ErrorKind::Server, Message::new(&UNREADABLE)));
     }
     if told != answer.text && !talk.is_final {
@@ -168,8 +170,7 @@ async fn once(
             .render(telling.at.caller.locale)
     };
     let guessed = answer.usage.is_none().then(|| {
-        let (text, reasoning, calls) = (answer.text.clone(), answer.reasoning.clone(), answer.calls.clone());
-        (size_of(request) + turn_size(&Turn::Assistant { text, reasoning, calls })) as u64
+        (size_of(request) + answer_size(&answer.text, answer.reasoning.as_ref(), &answer.calls)) as u64
     });
     Ok(Answer {
         text: answer.text,

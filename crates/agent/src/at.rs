@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::agent::{Agent, AgentConfig};
-use haft_core::{Allowance, Caller, ConversationId, Message, RunId, Short, SpaceId, ToolExecutionResult};
+use haft_core::{
+    Allowance, Caller, ConversationId, ErrorKind, Message, RunId, Short, SpaceId, ToolExecutionResult,
+};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -93,15 +96,28 @@ impl Budget {
             let inner = match &call.state {
                 // It is about to be made, and takes its own then.
                 CallState::Running => continue,
-                CallState::Done(result) if toolbox.is_agent(&call.name) => Some(&result["data"]),
+                // It was refused, and took nothing.
+                CallState::Done(result) if is_refused(result) => continue,
+                // What became a task spent of its own.
+                CallState::Done(result) if call.task.is_none() && toolbox.is_agent(&call.name) => {
+                    Some([&result["data"], &result["error"]["details"]])
+                }
                 CallState::Done(_) | CallState::Pending(_) | CallState::Awaited(_) => None,
             };
-            let cost = |what: &str| inner.and_then(|inner| inner[what].as_u64()).unwrap_or_default();
+            let cost = |what: &str| {
+                let told = inner.iter().flatten().find_map(|inner| inner[what].as_u64());
+                told.unwrap_or_default()
+            };
             calls = calls.saturating_sub(1 + cost("calls"));
             tokens = tokens.saturating_sub(cost("tokens"));
         }
         Allowance::new(calls, tokens, outer)
     }
+}
+
+/// Whether a call was not made because of what it would have cost.
+fn is_refused(result: &Value) -> bool {
+    result["attempts"] == 0 && result["error"]["kind"] == json!(ErrorKind::BudgetExceeded)
 }
 
 impl At {

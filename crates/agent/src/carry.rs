@@ -303,7 +303,7 @@ impl Chat {
             result = over => result,
         };
         let is_cancelled = result.error().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
-        if is_cancelled && !at.cancel.is_cancelled() {
+        if is_cancelled && stop.is_cancelled() && !at.cancel.is_cancelled() {
             let most = at.budget.time.as_secs();
             let message = Message::new(&CUT_OFF).with("tool", &*result.tool_name).with("most", most);
             result.outcome = Err(CallError::new(ErrorKind::BudgetExceeded, message));
@@ -379,7 +379,8 @@ impl Chat {
         for (place, task) in tasks {
             let Some(call) = calls.get(place) else { continue };
             if let Some((_, error)) = refused.iter().find(|(refused, _)| *refused == place) {
-                // The queue is full: the model is told, and may try again later.
+                // The queue is full: the model is told, and may try again later. So is who listens, once.
+                cx.put(&key::heard(at.turn, step, place), Value::Bool(true));
                 let result = failed(&call.call_id, &call.name, CallError::clone(error), at.caller.locale);
                 self.came(cx, at, step, (place, call), &result);
             } else if task.reason == Reason::Async {

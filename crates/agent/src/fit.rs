@@ -1,7 +1,7 @@
 //! Keeping a question within what a model can read: old results of tools are folded first, then old turns left out,
 //! and at last the longest of the results that it needs now are cut.
 
-use haft_llm::{ModelRequest, Part, Turn};
+use haft_llm::{Call, ModelRequest, Part, Reasoning, Turn};
 
 use crate::result::head;
 
@@ -121,7 +121,7 @@ fn json_size(value: &serde_json::Value) -> usize {
     }
 }
 
-pub(crate) fn turn_size(turn: &Turn) -> usize {
+fn turn_size(turn: &Turn) -> usize {
     // Every turn has some words around it.
     4 + match turn {
         Turn::User { parts } => parts
@@ -131,14 +131,16 @@ pub(crate) fn turn_size(turn: &Turn) -> usize {
                 Part::Image(_) => IMAGE,
             })
             .sum(),
-        Turn::Assistant { text, reasoning, calls } => {
-            let thought = reasoning.as_ref().map(|thought| tokens(&thought.text)).unwrap_or_default();
-            let calls: usize =
-                calls.iter().map(|call| 8 + tokens(&call.name) + tokens(&call.arguments)).sum();
-            tokens(text) + thought + calls
-        }
+        Turn::Assistant { text, reasoning, calls } => answer_size(text, reasoning.as_ref(), calls),
         Turn::ToolResults { results } => results.iter().map(|result| 8 + tokens(&result.content)).sum(),
     }
+}
+
+/// What a model says, thinks and calls.
+pub(crate) fn answer_size(text: &str, reasoning: Option<&Reasoning>, calls: &[Call]) -> usize {
+    let thought = reasoning.map(|thought| tokens(&thought.text)).unwrap_or_default();
+    let calls: usize = calls.iter().map(|call| 8 + tokens(&call.name) + tokens(&call.arguments)).sum();
+    tokens(text) + thought + calls
 }
 
 /// About how many tokens a text has: four letters of a Latin script make one, and every other character is one.
@@ -150,7 +152,7 @@ fn tokens(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use haft_llm::{Call, ToolResult};
+    use haft_llm::ToolResult;
 
     use super::*;
 

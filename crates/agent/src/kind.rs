@@ -115,9 +115,10 @@ impl OtherAgent {
         let talk = Arc::new(Talk::unkept());
         let turn = chat.once(&caller, &run, &talk, within, context.cancellation().clone()).await?;
         let (steps, (calls, tokens)) = (turn.steps.len(), meter.metered());
-        let Some(end) = turn.end else { return Err(self.failed("it did not end")) };
+        let failed = |why: &str| self.failed(why).detail("calls", calls).detail("tokens", tokens);
+        let Some(end) = turn.end else { return Err(failed("it did not end")) };
         match (end.finish, end.error) {
-            (Finish::Error, Some(error)) => Err(self.failed(error["message"].as_str().unwrap_or_default())),
+            (Finish::Error, Some(error)) => Err(failed(error["message"].as_str().unwrap_or_default())),
             (Finish::Cancelled, _) => Err(crate::ask::cancelled()),
             (finish, _) => {
                 let told = json!({

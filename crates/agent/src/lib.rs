@@ -8,6 +8,7 @@ mod at;
 mod carry;
 mod chat;
 mod chat_run;
+mod ending;
 mod event;
 mod files;
 mod fit;
@@ -48,6 +49,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         at::TEMPLATES,
         chat::TEMPLATES,
         carry::TEMPLATES,
+        ending::TEMPLATES,
         files::TEMPLATES,
         kind::TEMPLATES,
         turn::TEMPLATES,

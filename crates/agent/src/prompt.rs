@@ -15,7 +15,7 @@ use crate::chat_run::ChatRun;
 use crate::result::{cut, too_large};
 use crate::said::{Letter, Message, Piece, Role, TaskEnded};
 use crate::toolbox::TASK_RESULT;
-use crate::transcript::{CallState, Finish, StepCall, Transcript, Turn};
+use crate::transcript::{CallState, Finish, StepCall, Transcript, Turn, TurnEnd};
 
 /// So many images a model is shown: the last of a conversation.
 const MOST_IMAGES: usize = 16;
@@ -144,8 +144,9 @@ fn said(turn: &Turn, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
             turns.push(ModelTurn::ToolResults { results: step.calls.iter().map(result).collect() });
         }
     }
-    if let Some(end) = turn.end.as_ref().filter(|end| end.finish == Finish::Cancelled && !end.text.is_empty())
-    {
+    // What was told of an answer that was stopped, or for which there was no more time.
+    let is_cut = |end: &&TurnEnd| matches!(end.finish, Finish::Cancelled | Finish::MaxSteps);
+    if let Some(end) = turn.end.as_ref().filter(is_cut).filter(|end| !end.text.is_empty()) {
         let is_known = turn.steps.last().is_some_and(|step| step.answer.text == end.text);
         if !is_known {
             let (text, calls) = (end.text.clone(), Vec::new());

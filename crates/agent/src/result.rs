@@ -77,13 +77,20 @@ pub(crate) fn cut(result: &mut Value, text: &str, handle: Option<String>) {
         }
         None => "The result is too large to be shown whole.",
     };
-    result["data"] = json!({
+    let mut shown = json!({
         "note": how,
         "size": text.len(),
         "shape": shape,
         "handle": handle,
         "head": head(text, HEAD),
     });
+    // What another agent took to answer counts, however long its answer is.
+    for cost in ["calls", "tokens"] {
+        if let Some(count) = result["data"][cost].as_u64() {
+            shown[cost] = json!(count);
+        }
+    }
+    result["data"] = shown;
 }
 
 /// The beginning of a text, not longer than so many bytes.

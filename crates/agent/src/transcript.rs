@@ -366,6 +366,12 @@ impl Turn {
         Duration::from_millis(self.steps.iter().map(of).sum())
     }
 
+    /// Last words that no step has: of the tool that ended it, or of an answer that was cut off.
+    pub fn untold(&self) -> Option<&str> {
+        let text = self.end.as_ref().map(|end| end.text.as_str()).filter(|text| !text.is_empty())?;
+        (self.steps.last().map(|last| last.answer.text.as_str()) != Some(text)).then_some(text)
+    }
+
     /// What whoever asked should know of it, in words.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         let of_steps = self.steps.iter().flat_map(|step| &step.answer.warnings);

@@ -7,21 +7,19 @@ use std::time::Duration;
 
 use haft_core::agent::Agent;
 use haft_core::{
-    AgentId, Binding, CallError, CallOptions, Caller, ConversationId, Effect, ErrorKind, Locale, Message,
-    RequestId, Source, SpaceId,
+    CallError, Caller, ConversationId, Effect, ErrorKind, Locale, Message, RequestId, Source, SpaceId,
 };
-use haft_llm::{EndReason, ToolChoice};
+use haft_llm::ToolChoice;
 use haft_runs::{Halt, RunContext};
-use jiff::Timestamp;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::ask::{OUT_OF_TIME, Telling, ask, cancelled};
-use crate::at::{At, Budget, STOP, begun};
-use crate::carry::task_id;
+use crate::at::{At, Budget, begun};
 use crate::chat::Chat;
 use crate::chat_run::ChatRun;
-use crate::event::{ChatEvent, steps_of};
+use crate::ending::remark;
+use crate::event::steps_of;
 use crate::fit::{Squeeze, fit};
 use crate::live::Talk;
 use crate::models::Asker;
@@ -29,7 +27,7 @@ use crate::once::Within;
 use crate::prompt::{Images, image, request, shown_images};
 use crate::said::Letter;
 use crate::toolbox::{Toolbox, bound, offer, pinned};
-use crate::transcript::{CallState, Finish, Transcript, Turn, TurnEnd, TurnStep, key};
+use crate::transcript::{Finish, Transcript, Turn, TurnStep, key};
 
 haft_core::templates! {
     NO_AGENT = "chat.noAgent",
@@ -38,21 +36,9 @@ haft_core::templates! {
     INACTIVE = "chat.agentOff",
         "the agent {agent} is switched off",
         "智能体 {agent} 已停用";
-    CUT_SHORT = "chat.cutShort",
-        "The answer ends where the model had written as much as it may",
-        "模型输出达到长度上限，回答在此处中断";
     SHORTENED = "chat.shortened",
         "The conversation is longer than the model can read; older parts were left out",
         "对话超出模型可读取的长度；已省略较早的部分";
-    REFUSED = "chat.refused",
-        "The model, or its provider, refused to answer this",
-        "模型或其服务商拒绝回答";
-    FILTERED = "chat.filtered",
-        "The answer ends where the model's provider did not let it go on",
-        "服务商的内容审核中断了回答";
-    SAID_NOTHING = "chat.saidNothing",
-        "The model answered without a word",
-        "模型没有给出任何内容";
     DIED = "chat.died",
         "each of the {deaths} servers that worked on this turn ended in the middle of it",
         "处理本轮的 {deaths} 个服务进程均中途终止";
@@ -74,8 +60,8 @@ const LARGEST_IMAGE: u64 = 10 << 20;
 enum Stop {
     Halt(Halt),
     Failed(CallError),
-    /// In the middle of an answer, with words for whoever asked.
-    OutOfTime(String),
+    /// In the middle of an answer.
+    OutOfTime,
 }
 
 impl From<Halt> for Stop {
@@ -128,64 +114,11 @@ impl Chat {
             Err(Stop::Failed(error)) if error.kind() == ErrorKind::Cancelled => {
                 (Finish::Cancelled, Vec::new(), None)
             }
-            Err(Stop::OutOfTime(words)) => (Finish::MaxSteps, vec![words], None),
+            Err(Stop::OutOfTime) => (Finish::MaxSteps, Vec::new(), None),
             Err(Stop::Failed(error)) => (Finish::Error, Vec::new(), Some(error)),
         };
         self.settle(cx, chat, transcript).await;
         Ok(self.end(cx, transcript, talk, (finish, warnings, error)))
-    }
-
-    /// Ends the open turn as failed.
-    pub(crate) fn fail(
-        &self,
-        cx: &mut RunContext,
-        transcript: &mut Transcript,
-        talk: &Talk,
-        error: CallError,
-    ) -> Finish {
-        self.end(cx, transcript, talk, (Finish::Error, Vec::new(), Some(error)))
-    }
-
-    fn end(
-        &self,
-        cx: &mut RunContext,
-        transcript: &mut Transcript,
-        talk: &Talk,
-        (finish, warnings, error): (Finish, Vec<String>, Option<CallError>),
-    ) -> Finish {
-        let locale = transcript.open().map(locale_of).unwrap_or_default();
-        let Some(open) = transcript.turns.last_mut() else { return finish };
-        let turn = open.turn;
-        if let Some(error) = &error {
-            tracing::warn!(
-                conversation.id = %cx.run().id, request.id = request_of(open), turn, kind = %error.kind(), %error,
-                "Chat: the turn failed"
-            );
-        }
-        let text = match finish {
-            // What was told before nobody wanted more of it, or the time was over, stays.
-            Finish::Cancelled | Finish::MaxSteps => {
-                talk.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open))
-            }
-            Finish::Stop | Finish::ToolStop | Finish::Error | Finish::ToolCalls => last_words(open),
-        };
-        let end = TurnEnd {
-            finish,
-            text,
-            error: error.map(|error| error.to_json(locale)),
-            warnings,
-            usage: open.usage(),
-            at: Timestamp::now(),
-        };
-        let ms = end.at.duration_since(open.setup.at).as_millis();
-        tracing::info!(
-            conversation.id = %cx.run().id, request.id = request_of(open), turn, chat.finish = finish.as_str(),
-            chat.steps = steps_of(open), chat.total_ms = ms as u64, "Chat: finished"
-        );
-        cx.put(&key::end(turn), serde_json::to_value(&end).unwrap_or_default());
-        talk.end(ChatEvent::ended(open, &end));
-        open.end = Some(end);
-        finish
     }
 
     async fn steps(
@@ -203,18 +136,7 @@ impl Chat {
             if let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) {
                 if last.calls.is_empty() {
                     let is_beyond = is_forced || last.step > at.budget.steps;
-                    let is_empty = last.answer.text.trim().is_empty();
-                    match last.answer.end {
-                        EndReason::Length => warnings.push(at.say(&Message::new(&CUT_SHORT))),
-                        EndReason::Filtered if is_empty => warnings.push(at.say(&Message::new(&REFUSED))),
-                        EndReason::Filtered => warnings.push(at.say(&Message::new(&FILTERED))),
-                        EndReason::Stop | EndReason::ToolCalls | EndReason::Malformed | EndReason::Other
-                            if is_empty =>
-                        {
-                            warnings.push(at.say(&Message::new(&SAID_NOTHING)));
-                        }
-                        EndReason::Stop | EndReason::ToolCalls | EndReason::Malformed | EndReason::Other => {}
-                    }
+                    warnings.extend(remark(&last.answer).map(|template| at.say(&Message::new(template))));
                     return Ok((if is_beyond { Finish::MaxSteps } else { Finish::Stop }, warnings));
                 }
                 if at.cancel.is_cancelled() {
@@ -234,7 +156,14 @@ impl Chat {
             let spent = at.spent(transcript);
             is_forced = spent.is_some();
             warnings.extend(spent.as_ref().map(|message| at.say(message)));
-            let is_shortened = self.answer(cx, chat, &at, transcript, &images, is_forced).await?;
+            let is_shortened = match self.answer(cx, chat, &at, transcript, &images, is_forced).await {
+                Err(Stop::OutOfTime) => {
+                    // What was told of the answer by then is what there is.
+                    warnings.extend((!is_forced).then(|| at.say(&at.no_more_time())));
+                    return Ok((Finish::MaxSteps, warnings));
+                }
+                answered => answered?,
+            };
             let note = at.say(&Message::new(&SHORTENED));
             if is_shortened && !warnings.contains(&note) {
                 warnings.push(note);
@@ -382,70 +311,12 @@ impl Chat {
                 Ok(is_shortened)
             }
             (Err(Halt::Undone), Some(error), _) if error.message().id() == OUT_OF_TIME.id => {
-                Err(Stop::OutOfTime(at.say(&at.no_more_time())))
+                Err(Stop::OutOfTime)
             }
             (Err(Halt::Undone), Some(error), _) => Err(error.into()),
             (Err(halt), ..) => Err(halt.into()),
             (Ok(_), _, None) => Err(CallError::text(ErrorKind::Internal, "the answer was lost").into()),
         }
-    }
-
-    /// Says of calls that nobody wants any more that they are not carried out, and ends the tasks they became.
-    async fn abandon(&self, cx: &mut RunContext, at: &At, transcript: &mut Transcript) {
-        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
-        let step = last.step;
-        for (place, call) in last.calls.iter().enumerate() {
-            let key = key::call(at.turn, step, place);
-            match &call.state {
-                CallState::Pending(_) | CallState::Done(_) => continue,
-                CallState::Running if cx.is_lost(&key) => continue,
-                CallState::Running | CallState::Awaited(_) => {}
-            }
-            // What became of the task is told when it has ended; what was to become one never does.
-            self.0.around.cancel(at.caller.space, at.caller.user, task_id(&call.call_id)).await;
-            if call.state == CallState::Running {
-                let (id, name) = (&call.call_id, &call.name);
-                cx.put(&key, crate::result::failed(id, name, cancelled(), at.caller.locale));
-            }
-        }
-        self.look(cx, at, step, transcript);
-        at.tell_results(transcript);
-    }
-
-    /// Of a write that was under way when a process died nobody says that it was not carried out.
-    async fn settle(&self, cx: &mut RunContext, chat: &ChatRun, transcript: &mut Transcript) {
-        let Some(turn) = transcript.turns.last_mut() else { return };
-        let (number, locale) = (turn.turn, locale_of(turn));
-        let caller = Caller {
-            space: cx.run().space,
-            user: cx.run().user,
-            source: Source::Chat,
-            locale,
-            request: None,
-        };
-        let Some(last) = turn.steps.last_mut() else { return };
-        for (place, call) in last.calls.iter_mut().enumerate() {
-            let key = key::call(number, last.step, place);
-            if call.state == CallState::Running && cx.is_lost(&key) {
-                let options = CallOptions {
-                    call_id: Some(call.call_id.clone()),
-                    agent: chat.agent,
-                    binding: self.bound(caller.space, chat.agent, &call.name).await,
-                    ..CallOptions::default()
-                };
-                let result = self.unknown(&caller, call, options).await;
-                cx.put(&key, result.clone());
-                call.state = CallState::Done(Arc::new(result));
-            }
-        }
-    }
-
-    /// What a binding says of a tool, as far as that is known.
-    async fn bound(&self, space: SpaceId, agent: Option<AgentId>, tool: &str) -> Option<Arc<Binding>> {
-        let agent = self.0.around.agent(space, &agent?.to_string()).await.ok()??;
-        let tool = self.0.tools.in_space(space).get(tool)?;
-        let binding = agent.spec.bindings.iter().find(|binding| binding.tool_id == tool.id)?;
-        binding.to_binding().ok().map(Arc::new)
     }
 
     /// The files of the user's that are images of the conversation.
@@ -467,21 +338,11 @@ impl Chat {
     }
 }
 
-/// What the turn said last: the words of its last answer, or of the tool that ended it.
-fn last_words(turn: &Turn) -> String {
-    let Some(last) = turn.steps.last() else { return String::new() };
-    let stopped = last.calls.iter().find_map(|call| match &call.state {
-        CallState::Done(result) if call.name == STOP => result["data"]["message"].as_str(),
-        CallState::Done(_) | CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
-    });
-    stopped.map_or_else(|| last.answer.text.clone(), str::to_owned)
-}
-
 pub(crate) fn request_of(turn: &Turn) -> Option<&str> {
     turn.input.iter().rev().find_map(|letter| letter.asked()?.request.as_deref())
 }
 
-fn locale_of(turn: &Turn) -> Locale {
+pub(crate) fn locale_of(turn: &Turn) -> Locale {
     let asked = turn.input.iter().filter_map(Letter::asked).next_back();
     asked.map_or_else(Locale::default, |asked| asked.locale)
 }

@@ -113,22 +113,32 @@ pub struct Image {
 impl Image {
     /// An image that is in its address, or at one; nothing where there is none.
     pub fn read(url: &str) -> Option<Self> {
+        let media_type = Self::media_type(url)?;
+        let source = match url.strip_prefix("data:").and_then(|data| data.split_once(',')) {
+            Some((_, data)) => ImageSource::Data(data.to_owned()),
+            None => ImageSource::Url(url.to_owned()),
+        };
+        Some(Self { media_type, source })
+    }
+
+    /// The type of such an image.
+    pub fn media_type(url: &str) -> Option<String> {
         let Some(data) = url.strip_prefix("data:") else {
             let is_address = url.starts_with("https://") || url.starts_with("http://");
-            return is_address.then(|| Self::at(url));
+            return is_address.then(|| Self::type_at(url));
         };
-        let (head, data) = data.split_once(',')?;
+        let (head, _) = data.split_once(',')?;
         let head = head.strip_suffix(";base64")?;
         let kind = head.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let kind = kind.strip_prefix("image/").filter(|kind| !kind.is_empty())?;
         // What everybody writes, and not everybody takes.
         let kind = if kind == "jpg" { "jpeg" } else { kind };
-        Some(Self { media_type: format!("image/{kind}"), source: ImageSource::Data(data.to_owned()) })
+        Some(format!("image/{kind}"))
     }
 
     /// Of which type it is, its name says, or else it is what most are: a provider that wants to know takes no
     /// "any".
-    fn at(url: &str) -> Self {
+    fn type_at(url: &str) -> String {
         let path = url.split(['?', '#']).next().unwrap_or_default();
         let name = path.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -136,7 +146,7 @@ impl Image {
             Some(kind @ ("png" | "gif" | "webp" | "bmp" | "heic" | "heif" | "avif")) => kind,
             Some(_) | None => "jpeg",
         };
-        Self { media_type: format!("image/{kind}"), source: ImageSource::Url(url.to_owned()) }
+        format!("image/{kind}")
     }
 }
 

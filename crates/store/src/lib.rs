@@ -54,7 +54,9 @@ pub use log::{
     Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
 };
 pub use page::Page;
-pub use runs::{Approval, ConversationFilter, RunCounts, RunFilter, RunJournal, RunNews, RunSummary};
+pub use runs::{
+    Approval, ChangedConversation, ConversationFilter, RunCounts, RunFilter, RunJournal, RunNews, RunSummary,
+};
 pub use secrets::{SecretInfo, SecretOwnerId};
 pub use store::{Database, Force, Store};
 pub use tools::{PutTool, ToolsSince};

@@ -119,7 +119,7 @@ fn piece(part: &Value) -> Result<Option<Piece>, Violation> {
 }
 
 fn is_image(url: &str) -> bool {
-    Image::read(url).is_some() || url.starts_with("artifact://")
+    Image::media_type(url).is_some() || url.starts_with("artifact://")
 }
 
 #[cfg(test)]

@@ -19,7 +19,11 @@ pub(crate) fn facts(run: &Run, agent: Option<&str>) -> Value {
 
 /// How it stands: at rest, at work, or waiting for a person or a task.
 pub(crate) fn status(run: &Run) -> &'static str {
-    match (run.status, run.waiting_for.as_deref()) {
+    standing(run.status, run.waiting_for.as_deref())
+}
+
+pub(crate) fn standing(status: RunStatus, waiting_for: Option<&str>) -> &'static str {
+    match (status, waiting_for) {
         (RunStatus::Waiting, None | Some(haft_runs::INBOX)) => "idle",
         (RunStatus::Waiting, Some(_)) => "waiting",
         (RunStatus::Queued | RunStatus::Scheduled | RunStatus::Running, _) => "running",

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use haft_core::{CallError, RunId, SpaceId, UserId};
-use haft_store::RunJournal;
+use haft_store::{ChangedConversation, RunJournal};
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
@@ -26,6 +26,9 @@ const PACE: Duration = Duration::from_millis(200);
 
 /// And so often at least: a turn ends by itself, and other processes carry conversations on too.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// About so many are told of at once.
+const TOGETHER: usize = 200;
 
 /// A conversation of somebody's of which the store does not tell by itself that it changed.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +50,8 @@ pub(super) struct ConversationFeed {
     look: Instant,
     /// Everything up to here was told of, but for what is committed late.
     since: Timestamp,
+    /// And of that moment, everything up to this one.
+    last: String,
     /// What was told of lately, and may be read again.
     told: HashMap<RunId, Timestamp>,
 }
@@ -75,8 +80,8 @@ impl ConversationFeed {
         let since = journal.now().await?;
         let mut pace = interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (heard, look, told) = (Vec::new(), Instant::now(), HashMap::new());
-        Ok(Some(Self { journal, begins, moved, heard, pace, look, since, told }))
+        let (heard, look, last, told) = (Vec::new(), Instant::now(), String::new(), HashMap::new());
+        Ok(Some(Self { journal, begins, moved, heard, pace, look, since, last, told }))
     }
 
     /// Waits until there may be news.
@@ -98,13 +103,25 @@ impl ConversationFeed {
             self.heard.push(moved);
         }
         let late = self.journal.late();
-        let since = self.since.saturating_sub(late).unwrap_or(self.since);
-        let changed = self.journal.changed_conversations(space, user, since).await?;
+        let mut from = match late.is_zero() {
+            true => (self.since, self.last.clone()),
+            false => (self.since.saturating_sub(late).unwrap_or(self.since), String::new()),
+        };
         let mut news: Vec<Told> = Vec::new();
-        for run in changed {
-            self.since = self.since.max(run.changed_at);
-            if self.told.insert(run.id, run.changed_at) != Some(run.changed_at) {
-                news.push(Told::new(run.id, shown::status(&run)));
+        loop {
+            let (changed, is_all) =
+                self.journal.changed_conversations(space, user, (from.0, &from.1)).await?;
+            for ChangedConversation { id, status, waiting_for, at } in changed {
+                from = (at, id.to_string());
+                if self.told.insert(id, at) != Some(at) {
+                    news.push(Told::new(id, shown::standing(status, waiting_for.as_deref())));
+                }
+            }
+            if from.0 >= self.since {
+                (self.since, self.last) = from.clone();
+            }
+            if is_all || news.len() >= TOGETHER {
+                break;
             }
         }
         let kept = self.since.saturating_sub(late).unwrap_or(self.since);

@@ -3,7 +3,7 @@
 //! What is said in one is its journal; what that means is not known here.
 
 use haft_core::{CallError, RunId, SpaceId, UserId};
-use haft_runs::{Run, WholeRun};
+use haft_runs::{Run, RunStatus, WholeRun};
 use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
 
@@ -20,8 +20,21 @@ pub struct ConversationFilter {
     pub agent: Option<String>,
 }
 
+/// How a conversation stands that has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedConversation {
+    pub id: RunId,
+    pub status: RunStatus,
+    pub waiting_for: Option<String>,
+    pub at: Timestamp,
+}
+
 /// So many that changed are read at once.
-const MOST_CHANGED: u32 = 200;
+const MOST_CHANGED: u64 = 200;
+
+const CHANGED: &str = "SELECT id, status, waiting_for, changed_at FROM runs
+     WHERE space_id = $1 AND user_id = $2 AND program = 'chat' AND conversation_id IS NOT NULL
+     AND ended_at IS NULL AND (changed_at, id) > ($3, $4) ORDER BY changed_at, id LIMIT $5";
 
 const SELECT: &str = concat!("SELECT ", run_columns!());
 
@@ -88,17 +101,20 @@ impl RunJournal {
         Ok(page.cut(runs?, |run| ("", format!("{} {}", run.changed_at.as_microsecond(), run.id))))
     }
 
-    /// Some of those of a user that changed since a moment, or in it, in order.
+    /// Some of those of a user that changed after a moment, and in it after one of them, in order; whether that is all.
     pub async fn changed_conversations(
         &self,
         space: SpaceId,
         user: UserId,
-        since: Timestamp,
-    ) -> Result<Vec<Run>, CallError> {
-        let sql = format!("{SELECT}{OWN} AND changed_at >= $3 ORDER BY changed_at, id LIMIT {MOST_CHANGED}");
-        // Of constants alone.
-        let rows = self.db().rows(AssertSqlSafe(sql), args![space, user, since]).await?;
-        rows.iter().map(run).collect()
+        (moment, last): (Timestamp, &str),
+    ) -> Result<(Vec<ChangedConversation>, bool), CallError> {
+        let rows = self.db().rows(CHANGED, args![space, user, moment, last, MOST_CHANGED]).await?;
+        let changed = rows.iter().map(|row| {
+            let (id, status, waiting_for, at) = (row.id(0)?, row.word(1)?, row.maybe_text(2)?, row.time(3)?);
+            Ok(ChangedConversation { id, status, waiting_for, at })
+        });
+        let changed: Result<Vec<_>, CallError> = changed.collect();
+        Ok((changed?, (rows.len() as u64) < MOST_CHANGED))
     }
 
     /// Gives a conversation another title; false when there is none.

@@ -32,7 +32,7 @@ use sqlx::postgres::PgListener;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinSet;
 
-pub use self::conversations::ConversationFilter;
+pub use self::conversations::{ChangedConversation, ConversationFilter};
 pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
 use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
 pub use self::news::RunNews;

@@ -2,6 +2,7 @@
 //!
 //! The answer goes to standard output and everything else to standard error, so that a pipe gets the answer alone.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ pub(super) struct Screen<O, E> {
     /// Somebody sees the words as they come; otherwise they come when they are final.
     is_live: bool,
     line: Line,
-    /// The words of this turn that were shown as they came.
-    told: String,
+    /// The words of this turn that were shown as they came, by step.
+    told: BTreeMap<u64, String>,
     usage: Value,
     /// What went wrong in this turn.
     failure: Option<ErrorKind>,
@@ -42,7 +43,7 @@ enum Line {
 
 impl<O: Write, E: Write> Screen<O, E> {
     pub(super) fn new(out: O, err: E, is_live: bool) -> Self {
-        let (line, told, usage) = (Line::Empty, String::new(), Value::Null);
+        let (line, told, usage) = (Line::Empty, BTreeMap::new(), Value::Null);
         Self { out, err, is_live, line, told, usage, failure: None }
     }
 
@@ -51,9 +52,17 @@ impl<O: Write, E: Write> Screen<O, E> {
         let data = &event.data;
         match event.name.as_str() {
             "turn.start" => self.begin(),
-            "message.delta" if self.is_live => self.words(text(data, "text")),
+            "message.delta" if self.is_live => {
+                let words = text(data, "text");
+                self.told.entry(data["step"].as_u64().unwrap_or_default()).or_default().push_str(words);
+                self.words(words);
+            }
             "reasoning.delta" if self.is_live => self.thoughts(text(data, "text")),
-            "message.reset" | "turn.reset" => {
+            "message.reset" => {
+                self.told.remove(&data["step"].as_u64().unwrap_or_default());
+                self.note("asking again…");
+            }
+            "turn.reset" => {
                 self.told.clear();
                 self.note("asking again…");
             }
@@ -93,7 +102,6 @@ impl<O: Write, E: Write> Screen<O, E> {
             self.end_line();
         }
         self.line = if words.ends_with('\n') { Line::Empty } else { Line::Words };
-        self.told.push_str(words);
         let _ = write!(self.out, "{}", harmless(words));
         let _ = self.out.flush();
     }
@@ -109,7 +117,7 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     fn final_words(&mut self, words: &str) {
         // Words that no model wrote, such as those of the tool that ended the turn, were not told as they came.
-        let is_told = self.is_live && self.told.ends_with(words);
+        let is_told = self.is_live && self.told.values().any(|told| told.ends_with(words));
         if !words.is_empty() && !is_told {
             self.end_line();
             let _ = writeln!(self.out, "{}", harmless(words).trim_end_matches('\n'));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::nesting::agent_tool;
-use super::{DIALECTS, Desk, said};
+use super::{DIALECTS, Desk, said, user};
 
 fn warned(data: &Value, words: &str) -> bool {
     data["warnings"].as_array().is_some_and(|all| {
@@ -39,18 +39,26 @@ async fn a_call_ends_with_the_time_of_its_turn_and_the_model_is_told() {
 
 #[tokio::test]
 async fn an_answer_ends_where_it_is_when_the_time_is_over() {
-    let desk = Desk::new(async |_: AskedModel| {
-        // The second fragment never comes.
-        ModelReply::says("It is so.").in_fragments_of(6).hold(Arc::new(Semaphore::new(1)))
+    let desk = Desk::new(async |asked: AskedModel| match asked.user_text() {
+        "next" => ModelReply::says(format!("after {}", asked.answers_before())),
+        // The last fragments never come.
+        _ => ModelReply::says("It is so.").in_fragments_of(1).hold(Arc::new(Semaphore::new(4))),
     })
     .await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &[], json!({"maxSeconds": 1})).await;
         let reply = desk.ask(&agent, "Well?").await;
         let data = reply.data();
-        assert!("It is so.".starts_with(said(&reply)), "{dialect:?}: {data}");
+        assert!(!said(&reply).is_empty() && "It is so.".starts_with(said(&reply)), "{dialect:?}: {data}");
         assert_eq!(data["finishReason"], "max_steps", "{dialect:?}");
         assert!(warned(data, "1 seconds"), "{data}");
+        // What was said is said, to the model too.
+        let more = json!({"conversationId": data["conversationId"], "messages": [user("next")]});
+        assert_eq!(said(&desk.api.post("/api/chat", &more).await), "after 1", "{dialect:?}");
+        let response = desk.api.post("/v1/responses", &json!({"model": agent, "input": "Well?"})).await;
+        let text = response.body["output"][0]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(!text.is_empty() && "It is so.".starts_with(text), "{}", response.body);
+        assert_eq!(response.body["incomplete_details"]["reason"], "max_output_tokens", "{dialect:?}");
     }
     desk.check();
 }

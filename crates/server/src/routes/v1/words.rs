@@ -18,8 +18,10 @@ pub(super) struct Words {
     step: u32,
     /// Where the step's words begin.
     from: usize,
-    /// Thoughts of this step were sent once already.
-    is_thought: bool,
+    /// The last step whose thoughts were sent.
+    thought: u32,
+    /// Thoughts of steps up to this one are not sent any more.
+    silent: u32,
 }
 
 /// Something to send on.
@@ -36,7 +38,11 @@ impl Words {
             ChatEvent::Text { step, text } => self.text(*step, text),
             ChatEvent::Reasoning { step, text } => {
                 self.enter(*step);
-                Ok((!self.is_thought).then(|| Said::Thought { step: *step, text: text.clone() }))
+                if *step <= self.silent {
+                    return Ok(None);
+                }
+                self.thought = *step;
+                Ok(Some(Said::Thought { step: *step, text: text.clone() }))
             }
             ChatEvent::MessageReset { step } => {
                 self.reset(*step);
@@ -67,19 +73,19 @@ impl Words {
     /// All of the turn is told anew.
     pub(super) fn again(&mut self) {
         self.retold = (!self.sent.is_empty()).then(String::new);
-        (self.step, self.from, self.is_thought) = (0, 0, true);
+        (self.step, self.from, self.silent) = (0, 0, self.thought);
     }
 
     fn enter(&mut self, step: u32) {
         if step != self.step {
             let heard = self.retold.as_ref().unwrap_or(&self.sent);
-            (self.step, self.from, self.is_thought) = (step, heard.len(), false);
+            (self.step, self.from) = (step, heard.len());
         }
     }
 
     fn reset(&mut self, step: u32) {
         self.enter(step);
-        self.is_thought = true;
+        self.silent = self.silent.max(step);
         let heard = self.retold.as_ref().unwrap_or(&self.sent);
         let heard = heard.get(..self.from).unwrap_or_default().to_owned();
         self.retold = (heard.len() < self.sent.len()).then_some(heard);
@@ -168,6 +174,16 @@ mod tests {
         let again = [text(1, "One. "), call(1), text(2, "Two.")];
         assert_eq!(sent(&mut words, &again[..1]).expect("known"), "");
         assert_eq!(sent(&mut words, &[text(2, "Two.")]).expect("more"), "o.");
+    }
+
+    #[test]
+    fn thoughts_are_sent_once() {
+        let thought = |step: u32| ChatEvent::Reasoning { step, text: format!("{step}? ") };
+        let mut words = Words::default();
+        assert_eq!(sent(&mut words, &[thought(1), call(1), thought(2)]).expect("new"), "1? 2? ");
+        words.again();
+        let again = [thought(1), call(1), thought(2), text(2, "Dry."), call(2), thought(3)];
+        assert_eq!(sent(&mut words, &again).expect("the rest"), "Dry.3? ");
     }
 
     #[test]

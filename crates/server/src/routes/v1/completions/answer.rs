@@ -109,6 +109,8 @@ pub(in crate::routes::v1) fn finish_reason(turn: &Turn) -> &'static str {
     match end.finish {
         Finish::ToolCalls => "tool_calls",
         Finish::ToolStop | Finish::Cancelled | Finish::Error => "stop",
+        // Of an answer for which there was no more time, there is only the beginning.
+        Finish::MaxSteps if turn.untold().is_some() => "length",
         Finish::Stop | Finish::MaxSteps => match turn.steps.last().map(|step| step.answer.end) {
             Some(EndReason::Length) => "length",
             Some(EndReason::Filtered) => "content_filter",

@@ -66,11 +66,9 @@ pub(super) fn of(run: RunId, turn: &Turn) -> Vec<Value> {
             items.push(message(&place.id(), &answer.text));
         }
     }
-    if let (Some(end), Some(last)) = (&turn.end, turn.steps.last())
-        && !end.text.is_empty()
-        && last.answer.text != end.text
-    {
-        items.push(message(&place(last.step + 1).id(), &end.text));
+    if let Some(text) = turn.untold() {
+        let after = turn.steps.last().map_or(1, |last| last.step + 1);
+        items.push(message(&place(after).id(), text));
     }
     items.extend(client_calls(run, turn).iter().map(call));
     items
