@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use haft_core::agent::{Agent, AgentConfig};
 use haft_core::{
-    Allowance, Caller, ConversationId, ErrorKind, Message, RunId, Short, SpaceId, ToolExecutionResult,
+    Allowance, Caller, ConversationId, ErrorKind, Message, RequestId, RunId, Short, SpaceId,
+    ToolExecutionResult,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -192,8 +193,9 @@ impl At {
 
     /// The turn as the log has it.
     pub(crate) fn logged(&self) -> Logged {
-        let request = self.caller.request.as_ref().map(ToString::to_string);
-        Logged { space: self.caller.space, conversation: self.conversation, request, turn: self.turn }
+        let Caller { space, ref request, .. } = self.caller;
+        let request = request.clone();
+        Logged { space, conversation: self.conversation, request, turn: self.turn }
     }
 }
 
@@ -201,7 +203,7 @@ impl At {
 pub(crate) struct Logged {
     pub(crate) space: SpaceId,
     pub(crate) conversation: RunId,
-    pub(crate) request: Option<String>,
+    pub(crate) request: Option<RequestId>,
     pub(crate) turn: u32,
 }
 
@@ -210,7 +212,7 @@ impl Chat {
     pub(crate) fn done(&self, turn: Logged, result: &ToolExecutionResult) {
         let kind = || Some(self.0.tools.in_space(turn.space).get(&result.tool_name)?.spec.kind.to_string());
         tracing::info!(
-            conversation.id = %turn.conversation, request.id = turn.request, turn = turn.turn,
+            conversation.id = %turn.conversation, request.id = turn.request.as_ref().map(ToString::to_string), turn = turn.turn,
             call.id = %result.call_id, tool.name = %result.tool_name, tool.kind = kind(),
             call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
             call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),

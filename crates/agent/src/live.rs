@@ -3,7 +3,7 @@
 //! Only what is under way is here, and for a moment what has just ended; all else is in the journal.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub struct Talk {
     is_unwritten: bool,
     /// The claim of the run under which it was carried on last.
     epoch: AtomicU64,
+    /// Somebody hears it piece by piece, and may come back for the rest.
+    is_watched: AtomicBool,
     state: Mutex<State>,
     count: watch::Sender<usize>,
     /// Whether all of it was told.
@@ -180,6 +182,13 @@ impl Live {
         }
     }
 
+    /// Forgets a turn that was heard as a whole, unless somebody hears it in pieces: nobody comes back for the rest.
+    pub fn heard(&self, conversation: RunId, whole: &Talk) {
+        if !whole.is_watched.load(Ordering::Relaxed) {
+            self.forget(conversation, whole);
+        }
+    }
+
     /// Forgets a turn that was never kept. Whoever took the run instead has the same claim, and tells another.
     pub(crate) fn forgo(&self, run: &Run) {
         if let Some(talk) = self.talk(run.id).filter(|talk| talk.is_unwritten && talk.is_of(run.epoch)) {
@@ -205,9 +214,18 @@ impl Talk {
     pub(crate) fn new(turn: u32) -> Self {
         // Enough to tell one stream from another of the same turn.
         let stream = (Uuid::now_v7().as_u128() & 0xffff_ffff) as u32;
-        let (epoch, state) = (AtomicU64::new(0), Mutex::default());
         let (count, over) = (watch::Sender::new(0), watch::Sender::new(false));
-        Self { turn, stream, is_final: false, is_unwritten: false, epoch, state, count, over }
+        Self {
+            turn,
+            stream,
+            is_final: false,
+            is_unwritten: false,
+            epoch: AtomicU64::new(0),
+            is_watched: AtomicBool::new(false),
+            state: Mutex::default(),
+            count,
+            over,
+        }
     }
 
     /// One whose words go where they cannot be taken back.
@@ -297,6 +315,11 @@ impl Talk {
         self.count.subscribe()
     }
 
+    /// Says that somebody hears it piece by piece.
+    pub fn watch(&self) {
+        self.is_watched.store(true, Ordering::Relaxed);
+    }
+
     /// A way to wait until all of it was told.
     pub fn over(&self) -> watch::Receiver<bool> {
         self.over.subscribe()
@@ -348,5 +371,16 @@ mod tests {
         assert_eq!((is_known(1), is_known(2), live.talk(other).is_some()), (true, false, true));
         assert!(!again.is_over() && !under_way.is_over());
         assert_eq!(live.talks().len(), 3);
+        // Heard as a whole, one is needed no more; in pieces it is, by whoever is cut off.
+        for is_watched in [false, true] {
+            let id = Uuid::now_v7().into();
+            let talk = begin(id);
+            if is_watched {
+                talk.watch();
+            }
+            end(&talk, id);
+            live.heard(id, &talk);
+            assert_eq!(live.talk(id).is_some(), is_watched);
+        }
     }
 }

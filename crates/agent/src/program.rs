@@ -28,48 +28,11 @@ const PARKED: Duration = Duration::from_secs(3600);
 /// Conversations, as runs.
 struct ChatProgram(Chat);
 
-/// A conversation as it was read.
-#[derive(PartialEq)]
-struct Known {
-    chat: ChatRun,
-    transcript: Transcript,
-}
-
-impl Known {
-    fn of(cx: &mut RunContext) -> Result<Self, Halt> {
-        let remembered = cx.recall::<Self>();
-        let read = || -> Result<Self, Halt> {
-            let chat = ChatRun::of(cx.run())?;
-            let transcript = Transcript::of(&chat, |key| cx.known(key));
-            Ok(Self { chat, transcript })
-        };
-        match remembered {
-            Some(known) => {
-                debug_assert!(read().is_ok_and(|read| read == known), "a conversation is what its steps say");
-                Ok(known)
-            }
-            None => read(),
-        }
-    }
-}
-
 impl ChatProgram {
     async fn talk(&self, cx: &mut RunContext) -> Result<Ended, Halt> {
         let _entered = self.0.live().enter(cx.run().user);
-        let mut known = Known::of(cx)?;
-        let halted = self.turns(cx, &known.chat, &mut known.transcript).await;
-        if matches!(halted, Err(Halt::Waiting(_))) && known.transcript.open().is_none() {
-            cx.remember(known);
-        }
-        halted
-    }
-
-    async fn turns(
-        &self,
-        cx: &mut RunContext,
-        chat: &ChatRun,
-        transcript: &mut Transcript,
-    ) -> Result<Ended, Halt> {
+        let chat = &ChatRun::of(cx.run())?;
+        let transcript = &mut Transcript::of(chat, |key| cx.known(key));
         let is_kept = cx.run().about.conversation.is_some();
         // Nobody died with a turn that is over: those are counted anew whenever a run waits.
         let mut deaths = cx.run().deaths;
@@ -177,7 +140,7 @@ impl ChatProgram {
         let Some(result) = result else { return };
         let is_its = |turn: &&Turn| turn.calls().any(|call| call.call_id == result.call_id);
         let turn = transcript.turns.iter().find(is_its);
-        let request = turn.and_then(request_of).map(str::to_owned);
+        let request = turn.and_then(request_of).and_then(|request| request.parse().ok());
         let turn = turn.map_or(transcript.last, |turn| turn.turn);
         self.0.done(Logged { space: run.space, conversation: run.id, request, turn }, &result);
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::journal::DoneStep;
-use crate::memo::Memo;
+use crate::rested::Written;
 use crate::run::{Lease, NewRun, WorkerId};
 
 /// How it stands.
@@ -37,8 +37,8 @@ pub(crate) struct Unwritten {
     pub(crate) what: What,
     /// What it goes on with, until the program has heard it.
     pub(crate) letter: Option<Value>,
-    /// What the program remembers of how it was left.
-    pub(crate) memo: Memo,
+    /// What it had done when it was left, as text.
+    pub(crate) written: Option<Written>,
     /// How long whoever holds it may be silent.
     pub(crate) lease: Duration,
     /// What the journal was asked to keep with it, and may have kept without our knowing.
@@ -55,8 +55,8 @@ pub(crate) struct Begun(watch::Receiver<Standing>);
 impl Unwritten {
     pub(crate) fn new(what: What, letter: Option<Value>, lease: Duration) -> (Self, Begun) {
         let (told, hears) = watch::channel(Standing::NotYet);
-        let memo = Memo::default();
-        (Self { what, letter, memo, lease, asked: None, refused: None, told }, Begun(hears))
+        let written = matches!(what, What::New(_)).then(Written::default);
+        (Self { what, letter, written, lease, asked: None, refused: None, told }, Begun(hears))
     }
 
     pub(crate) fn is_new(&self) -> bool {

@@ -5,7 +5,6 @@
 
 mod note;
 
-use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 use crate::begun::Unwritten;
 use crate::call::CALLBACK;
 use crate::failpoint::Failpoints;
-use crate::journal::{DoneStep, Journal};
-use crate::memo::Memo;
-use crate::run::{Held, Lease, Run, RunStatus, Step, StepState, Wait, WholeRun};
+use crate::journal::{DoneStep, DoneSteps, Journal};
+use crate::rested::{Left, Written};
+use crate::run::{Held, Lease, Run, RunStatus, Step, StepState, Wait};
 use crate::unkept::Unkept;
 
 /// What may be done again waits so long to be noted together with what follows it: a run whose steps take less is
@@ -95,7 +94,10 @@ pub struct RunContext {
     is_kept: bool,
     /// It was let go of until something is sent to it.
     is_at_rest: bool,
-    memo: Memo,
+    /// What it had done when it was taken up, as text, where that is known.
+    written: Option<Written>,
+    /// What it did since, where that was kept together as it was let go of.
+    since: Option<DoneSteps>,
     pub(crate) failpoints: Arc<Failpoints>,
 }
 
@@ -121,7 +123,8 @@ impl RunContext {
             cancel_heard: false,
             is_kept: true,
             is_at_rest: false,
-            memo: Memo::default(),
+            written: None,
+            since: None,
             failpoints,
         }
     }
@@ -129,9 +132,8 @@ impl RunContext {
     /// A run that is carried on before that is kept.
     pub(crate) fn unwritten(self, mut unwritten: Option<Unwritten>) -> Self {
         let note_by = unwritten.is_some().then(|| Instant::now() + GATHERING);
-        let memo =
-            unwritten.as_mut().map(|unwritten| std::mem::take(&mut unwritten.memo)).unwrap_or_default();
-        Self { unwritten, note_by, memo, ..self }
+        let written = unwritten.as_mut().and_then(|unwritten| unwritten.written.take());
+        Self { unwritten, note_by, written, ..self }
     }
 
     /// A run that nobody keeps: what it does is forgotten with it.
@@ -142,13 +144,25 @@ impl RunContext {
     }
 
     /// The run as it was left, where it is at rest and all of it is known here.
-    pub(crate) fn left(self) -> Option<WholeRun> {
+    pub(crate) fn left(self) -> Option<Left> {
+        let Self { run, lease, steps, written, since, is_at_rest, .. } = self;
         // What others end may have ended in the journal since.
-        let is_known = self.steps.values().all(|step| step.state == StepState::Done);
-        if !self.is_at_rest || !is_known {
+        let is_known = |step: &Step| step.state == StepState::Done && !step.is_expired;
+        if !is_at_rest || !steps.values().all(is_known) {
             return None;
         }
-        let Self { run, lease, steps, memo, .. } = self;
+        let written = match (written, since) {
+            (Some(written), Some(since)) => written.and(since),
+            (Some(_) | None, _) => {
+                let done = |Step { key, effect, output, .. }: Step| DoneStep {
+                    key,
+                    effect,
+                    output: output.unwrap_or_default(),
+                };
+                let done: Vec<DoneStep> = steps.into_values().map(done).collect();
+                Written::default().and(DoneSteps::of(&done))
+            }
+        };
         let (status, waiting_for) = (RunStatus::Waiting, Some(INBOX.to_owned()));
         let run = Run {
             status,
@@ -159,22 +173,11 @@ impl RunContext {
             due_at: None,
             ..run
         };
-        Some(WholeRun { run, steps: steps.into_values().collect(), memo })
+        Some(Left { run, written })
     }
 
     pub fn run(&self) -> &Run {
         &self.run
-    }
-
-    /// What the program remembered when this process let go of the run a moment ago, and nobody has had it since.
-    pub fn recall<T: Any>(&mut self) -> Option<T> {
-        self.memo.take()
-    }
-
-    /// Remembers something that can be read from the steps, for when the run goes on soon. It is the last that a program
-    /// does before it waits.
-    pub fn remember(&mut self, read: impl Any + Send + Sync) {
-        self.memo = Memo::of(read);
     }
 
     /// Ends a step of a run that nobody keeps.
@@ -411,7 +414,6 @@ impl RunContext {
     }
 
     fn done(&mut self, key: &str, effect: Effect, output: Arc<Value>) {
-        self.memo = Memo::default();
         if self.is_kept {
             // Of what may not be done again nobody waits to note what it gave.
             let by = if effect.is_repeatable() { Instant::now() + GATHERING } else { Instant::now() };

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::run::{Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, Started, Wait, WorkerId};
 
@@ -21,6 +22,37 @@ pub struct DoneStep {
     pub key: String,
     pub effect: Effect,
     pub output: Arc<Value>,
+}
+
+/// Several of them as one text: what a run did at once is kept as such.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoneSteps(Arc<str>);
+
+impl DoneSteps {
+    pub fn of(steps: &[DoneStep]) -> Self {
+        Self(serde_json::to_string(steps).unwrap_or_default().into())
+    }
+
+    pub fn text(&self) -> &Arc<str> {
+        &self.0
+    }
+
+    /// Those that a text holds.
+    pub fn read(text: &str) -> Result<Vec<DoneStep>, serde_json::Error> {
+        let read = |InText { key, effect, output }: InText<'_>| {
+            // By itself, so that it may be as deep as it could alone.
+            Ok(DoneStep { key, effect, output: Arc::new(serde_json::from_str(output.get())?) })
+        };
+        serde_json::from_str::<Vec<InText<'_>>>(text)?.into_iter().map(read).collect()
+    }
+}
+
+#[derive(Deserialize)]
+struct InText<'a> {
+    key: String,
+    effect: Effect,
+    #[serde(borrow)]
+    output: &'a RawValue,
 }
 
 /// How a run is let go of that goes on later.
@@ -74,7 +106,7 @@ pub trait Journal: Send + Sync {
 
     /// Keeps a new run that was carried on before it was kept, and that waits for what is sent to it by now. What it
     /// did is noted in the same moment.
-    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>) -> Kept<'_, ()>;
+    fn start_waiting(&self, new: Arc<NewRun>, done: DoneSteps) -> Kept<'_, ()>;
 
     /// Notes that a run went on that waited for what is sent to it, with what it did since: it is held by this worker for
     /// so long, or waits for more already. Refused where somebody has taken it since.
@@ -83,7 +115,7 @@ pub trait Journal: Send + Sync {
         space: SpaceId,
         from: Lease,
         by: Option<(WorkerId, Duration)>,
-        done: Arc<[DoneStep]>,
+        done: DoneSteps,
     ) -> Kept<'_, bool>;
 
     /// Takes runs that are due: those of the spaces that have fewest under way first, and of one space those of

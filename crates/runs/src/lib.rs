@@ -8,7 +8,6 @@ mod call;
 mod context;
 mod failpoint;
 mod journal;
-mod memo;
 mod program;
 mod rested;
 mod run;
@@ -18,8 +17,7 @@ mod worker;
 pub use call::{APPROVAL, Begin, CALLBACK, CallProgram, CallRun, Callbacks, Decision, attempt};
 pub use context::{Answer, Halt, INBOX, Planned, Reporter, RunContext};
 pub use failpoint::Failpoints;
-pub use journal::{Claimed, DoneStep, Journal, Kept, Letter, Sent, Suspended};
-pub use memo::Memo;
+pub use journal::{Claimed, DoneStep, DoneSteps, Journal, Kept, Letter, Sent, Suspended};
 pub use program::{GaveUp, Program, Programs};
 pub use run::{
     About, Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, RunStatus, Started, Step, StepState,

@@ -1,23 +1,54 @@
 //! Runs that this process left at rest, where it knows all that they did: who sends one something soon need not have it read.
 //!
-//! Never the truth: what is taken from here goes on only if nobody has taken the run since.
+//! Never the truth: what is taken from here goes on only if nobody has taken the run since. What they did is kept as text:
+//! read, it is hundreds of small pieces, and most of them would be far from any cache when somebody wants them again.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_core::RunId;
-use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::run::{Run, WholeRun};
+use crate::journal::DoneSteps;
+use crate::run::{Run, Step, WholeRun};
 
 /// So much of them is remembered, as far as that can be told, for so long.
-const MOST: usize = 64 << 20;
+const MOST: usize = 32 << 20;
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// One that is larger is not.
 const LARGEST: usize = 1 << 20;
+
+/// A run as it was left.
+pub(crate) struct Left {
+    pub(crate) run: Run,
+    pub(crate) written: Written,
+}
+
+/// What a run did, as text: a part for each time that it went on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Written(Vec<DoneSteps>);
+
+impl Written {
+    /// With what was done after it.
+    pub(crate) fn and(mut self, done: DoneSteps) -> Self {
+        self.0.push(done);
+        self
+    }
+
+    fn read(&self) -> Option<Vec<Step>> {
+        let mut steps = Vec::new();
+        for done in &self.0 {
+            steps.extend(DoneSteps::read(done.text()).ok()?.into_iter().map(Step::done));
+        }
+        Some(steps)
+    }
+
+    fn size(&self) -> usize {
+        self.0.iter().map(|done| done.text().len() + OVERHEAD).sum()
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct Rested(Mutex<State>);
@@ -33,7 +64,10 @@ struct State {
 }
 
 struct One {
-    whole: WholeRun,
+    /// Without its input.
+    run: Run,
+    input: Box<str>,
+    written: Written,
     size: usize,
     since: Instant,
     number: u64,
@@ -44,18 +78,21 @@ impl Rested {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn put(&self, whole: WholeRun) {
-        let (id, since, size) = (whole.run.id, Instant::now(), size_of(&whole));
+    pub(crate) fn put(&self, Left { run, written }: Left) {
+        let (id, since) = (run.id, Instant::now());
+        let input: Box<str> = run.input.to_string().into();
+        let size = size_of::<One>() + OVERHEAD * 8 + input.len() + written.size();
         if size > LARGEST {
             return self.forget(id);
         }
+        let run = Run { input: Arc::default(), ..run };
         let mut state = self.state();
         let mut gone: Vec<One> = state.remove(id).into_iter().collect();
         state.count += 1;
         let number = state.count;
         state.size += size;
         state.order.insert(number, id);
-        state.runs.insert(id, One { whole, size, since, number });
+        state.runs.insert(id, One { run, input, written, size, since, number });
         while let Some(oldest) = state.order.first_key_value().map(|(_, id)| *id) {
             let is_old = |one: &One| since.duration_since(one.since) > LONGEST;
             if state.size <= MOST && !state.runs.get(&oldest).is_some_and(is_old) {
@@ -72,10 +109,13 @@ impl Rested {
     pub(crate) fn take(&self, id: RunId, is_wanted: impl FnOnce(&Run) -> bool) -> Option<WholeRun> {
         let mut state = self.state();
         let one = state.runs.get(&id)?;
-        if one.since.elapsed() > LONGEST || !is_wanted(&one.whole.run) {
+        if one.since.elapsed() > LONGEST || !is_wanted(&one.run) {
             return None;
         }
-        state.remove(id).map(|one| one.whole)
+        let One { run, input, written, .. } = state.remove(id)?;
+        drop(state);
+        let run = Run { input: Arc::new(serde_json::from_str(&input).ok()?), ..run };
+        Some(WholeRun { run, steps: written.read()?, written: Some(written) })
     }
 
     pub(crate) fn forget(&self, id: RunId) {
@@ -93,44 +133,25 @@ impl State {
     }
 }
 
-/// About so many bytes it takes.
-fn size_of(whole: &WholeRun) -> usize {
-    let outputs = whole.steps.iter().map(|step| step.key.len() + step.output.as_deref().map_or(0, size));
-    let said = size(&whole.run.input) + outputs.map(|size| size + OVERHEAD).sum::<usize>();
-    // What a program remembers says the same once more.
-    std::mem::size_of::<One>() + if whole.memo.is_none() { said } else { said * 2 }
-}
-
-/// What holds a value, besides itself.
-const OVERHEAD: usize = 72;
-
-fn size(value: &Value) -> usize {
-    OVERHEAD
-        + match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-            Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(size).sum(),
-            Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value)).sum(),
-        }
-}
+/// What a piece of memory takes, besides what is in it.
+const OVERHEAD: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use haft_core::SpaceId;
+    use haft_core::{Effect, SpaceId};
+    use serde_json::{Value, json};
     use uuid::Uuid;
 
     use super::*;
-    use crate::memo::Memo;
+    use crate::journal::DoneStep;
 
     fn run(input: Value) -> Run {
         let (id, space) = (RunId::from(Uuid::now_v7()), SpaceId::from(Uuid::nil()));
         Run { input: Arc::new(input), ..Run::unkept(id, space, None, "chat", Value::Null) }
     }
 
-    fn left(run: &Run) -> WholeRun {
-        WholeRun::read(run.clone(), Vec::new())
+    fn left(run: &Run) -> Left {
+        Left { run: run.clone(), written: Written::default() }
     }
 
     #[tokio::test(start_paused = true)]
@@ -153,8 +174,6 @@ mod tests {
         let large = run(Value::from("x".repeat(LARGEST / 2)));
         rested.put(left(&large));
         assert_eq!(take(&large), Some(large.clone()));
-        rested.put(WholeRun { memo: Memo::of(()), ..left(&large) });
-        assert_eq!(take(&large), None, "too large with what a program remembers of it");
         let many: Vec<Run> =
             (0..=MOST / (LARGEST / 2)).map(|_| run(Value::from("x".repeat(LARGEST / 2)))).collect();
         many.iter().for_each(|one| rested.put(left(one)));
@@ -166,5 +185,25 @@ mod tests {
         rested.put(left(&small));
         let counts = |state: &State| (state.runs.len(), state.order.len());
         assert_eq!(counts(&rested.state()), (1, 1), "nothing old stays");
+    }
+
+    #[test]
+    fn what_it_did_is_read_as_it_was_part_after_part() {
+        let done = |key: &str, output: Value| DoneStep {
+            key: key.to_owned(),
+            effect: Effect::Idempotent,
+            output: Arc::new(output),
+        };
+        // As deep as a value may be by itself.
+        let deep = (0..120).fold(json!("é\n\"x\""), |inner, _| json!([inner]));
+        let (first, later) = (done("1.setup", deep), done("2.end", json!({"z": 1, "a": 1.5})));
+        let one = |step: &DoneStep| DoneSteps::of(std::slice::from_ref(step));
+        let written = Written::default().and(one(&first)).and(DoneSteps::of(&[])).and(one(&later));
+        let run = run(json!({"agent": "é"}));
+        let rested = Rested::default();
+        rested.put(Left { run: run.clone(), written });
+        let whole = rested.take(run.id, |_| true).expect("it is at hand");
+        assert_eq!(whole.run, run);
+        assert_eq!(whole.steps, [Step::done(first), Step::done(later)]);
     }
 }

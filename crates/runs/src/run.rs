@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::context::INBOX;
 use crate::journal::DoneStep;
-use crate::memo::Memo;
+use crate::rested::Written;
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -233,14 +233,14 @@ impl Run {
 pub struct WholeRun {
     pub run: Run,
     pub steps: Vec<Step>,
-    /// Where this process let go of it a moment ago.
-    pub memo: Memo,
+    /// The steps as text, where this process let go of it a moment ago.
+    pub(crate) written: Option<Written>,
 }
 
 impl WholeRun {
     /// As the journal has it.
     pub fn read(run: Run, steps: Vec<Step>) -> Self {
-        Self { run, steps, memo: Memo::default() }
+        Self { run, steps, written: None }
     }
 }
 

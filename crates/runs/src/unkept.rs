@@ -7,7 +7,7 @@ use std::time::Duration;
 use haft_core::{BoxFuture, CallError, Effect, ErrorKind, RunId, SpaceId};
 use serde_json::Value;
 
-use crate::journal::{Claimed, DoneStep, Journal, Kept, Letter, Sent, Suspended};
+use crate::journal::{Claimed, DoneStep, DoneSteps, Journal, Kept, Letter, Sent, Suspended};
 use crate::run::{Ended, Lease, NewRun, Renewed, Run, Started, Wait, WorkerId};
 
 pub(crate) struct Unkept;
@@ -25,17 +25,11 @@ impl Journal for Unkept {
         Box::pin(ready(Err(not_started())))
     }
 
-    fn start_waiting(&self, _: Arc<NewRun>, _: Arc<[DoneStep]>) -> Kept<'_, ()> {
+    fn start_waiting(&self, _: Arc<NewRun>, _: DoneSteps) -> Kept<'_, ()> {
         Box::pin(ready(Err(not_started())))
     }
 
-    fn take(
-        &self,
-        _: SpaceId,
-        _: Lease,
-        _: Option<(WorkerId, Duration)>,
-        _: Arc<[DoneStep]>,
-    ) -> Kept<'_, bool> {
+    fn take(&self, _: SpaceId, _: Lease, _: Option<(WorkerId, Duration)>, _: DoneSteps) -> Kept<'_, bool> {
         agreed()
     }
 

@@ -161,14 +161,14 @@ impl Runs {
         message: Value,
         key: Option<RunKey>,
     ) -> Result<bool, CallError> {
-        let WholeRun { run, steps, memo } = whole;
+        let WholeRun { run, steps, written } = whole;
         let (space, id) = (run.space, run.id);
         if run.is_at_rest() && run.due_at.is_none() && key.is_none() && !self.holds(id) {
             let from = Lease { run: id, epoch: run.epoch };
             let lease = Lease { epoch: run.epoch + 1, ..from };
             let what = What::Taken { from, by: self.0.id };
             let (mut unwritten, begun) = Unwritten::new(what, Some(message.clone()), self.0.settings.lease);
-            unwritten.memo = memo;
+            unwritten.written = written;
             let (status, epoch) = (RunStatus::Running, lease.epoch);
             let run = Run { status, epoch, waiting_for: None, is_cancel_asked: false, ..run };
             if self.until_kept(Held { run, lease, steps }, unwritten, begun).await? {

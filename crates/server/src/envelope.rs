@@ -81,8 +81,12 @@ pub(crate) fn kept_outcome(output: &Value, asked: &Asked) -> Response {
 }
 
 /// A failure of which there is more to tell than its error, as it was kept.
-pub(crate) fn kept_failure(status: StatusCode, data: &Value, asked: &Asked) -> Response {
-    let failure = &data["error"];
+pub(crate) fn kept_failure(
+    status: StatusCode,
+    failure: &Value,
+    data: impl Serialize,
+    asked: &Asked,
+) -> Response {
     let message = failure["message"].as_str().unwrap_or_default();
     let error = json!({"kind": failure["kind"], "details": failure["details"], "requestId": asked.id});
     write(status, &Envelope { code: status.as_u16(), message, data, error: Some(error) })

@@ -2,6 +2,8 @@
 //!
 //! What is asked lives beside each noun and never here. A statement is a constant, or is put together from
 //! constants where a list of rows or filters asks for it; values are always arguments.
+//!
+//! What the drivers do is on the heap: it takes 15 KB, which whoever asks would carry along, whether they ask or not.
 
 use std::sync::Arc;
 
@@ -33,14 +35,17 @@ impl Db {
 
     /// For several reads, one after the other.
     pub(crate) async fn reader(&self) -> Result<Reader<'_>, CallError> {
-        let reader = match self {
-            Self::Sqlite(db) => match &db.readers {
-                Some(readers) => readers.take().await.map(Reader::Sqlite),
-                None => db.writer.acquire().await.map(Reader::Memory),
-            },
-            Self::Postgres(db) => db.pool.acquire().await.map(Reader::Postgres),
-        };
-        reader.map_err(failure::of_start)
+        Box::pin(async move {
+            let reader = match self {
+                Self::Sqlite(db) => match &db.readers {
+                    Some(readers) => readers.take().await.map(Reader::Sqlite),
+                    None => db.writer.acquire().await.map(Reader::Memory),
+                },
+                Self::Postgres(db) => db.pool.acquire().await.map(Reader::Postgres),
+            };
+            reader.map_err(failure::of_start)
+        })
+        .await
     }
 
     /// Reads the first row, where there is one.
@@ -50,14 +55,17 @@ impl Db {
 
     /// Begins a transaction that writes. Dropped without a commit, it leaves no trace.
     pub(crate) async fn begin(&self) -> Result<Tx, CallError> {
-        let tx = match self {
-            Self::Sqlite(db) => {
-                let _wanted = db.spare.want();
-                db.writer.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite)
-            }
-            Self::Postgres(db) => db.writers.begin().await.map(Tx::Postgres),
-        };
-        tx.map_err(failure::of_start)
+        Box::pin(async move {
+            let tx = match self {
+                Self::Sqlite(db) => {
+                    let _wanted = db.spare.want();
+                    db.writer.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite)
+                }
+                Self::Postgres(db) => db.writers.begin().await.map(Tx::Postgres),
+            };
+            tx.map_err(failure::of_start)
+        })
+        .await
     }
 
     pub(crate) async fn close(&self) {
@@ -86,22 +94,25 @@ pub(crate) enum Reader<'a> {
 
 impl Reader<'_> {
     pub(crate) async fn rows(&mut self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
-        let all = |rows: Vec<SqliteRow>| rows.into_iter().map(Row::Sqlite).collect();
-        let rows = match self {
-            Self::Sqlite(reading) => {
-                let connection = reading.connection().map_err(failure::of)?;
-                let rows = bound::<Sqlite>(sql, args).fetch_all(connection).await;
-                reading.heed(rows).map(all)
-            }
-            Self::Memory(connection) => {
-                bound::<Sqlite>(sql, args).fetch_all(&mut **connection).await.map(all)
-            }
-            Self::Postgres(connection) => bound::<Postgres>(sql, args)
-                .fetch_all(&mut **connection)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
-        };
-        rows.map_err(failure::of)
+        Box::pin(async move {
+            let all = |rows: Vec<SqliteRow>| rows.into_iter().map(Row::Sqlite).collect();
+            let rows = match self {
+                Self::Sqlite(reading) => {
+                    let connection = reading.connection().map_err(failure::of)?;
+                    let rows = bound::<Sqlite>(sql, args).fetch_all(connection).await;
+                    reading.heed(rows).map(all)
+                }
+                Self::Memory(connection) => {
+                    bound::<Sqlite>(sql, args).fetch_all(&mut **connection).await.map(all)
+                }
+                Self::Postgres(connection) => bound::<Postgres>(sql, args)
+                    .fetch_all(&mut **connection)
+                    .await
+                    .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+            };
+            rows.map_err(failure::of)
+        })
+        .await
     }
 
     /// The first of them. On SQLite it is one thing to hear, and not one for each row and one for the end.
@@ -110,22 +121,25 @@ impl Reader<'_> {
         sql: impl SqlSafeStr,
         args: Vec<Arg>,
     ) -> Result<Option<Row>, CallError> {
-        let row = match self {
-            Self::Sqlite(reading) => {
-                let connection = reading.connection().map_err(failure::of)?;
-                let row = bound::<Sqlite>(sql, args).fetch_optional(connection).await;
-                reading.heed(row).map(|row| row.map(Row::Sqlite))
-            }
-            Self::Memory(connection) => {
-                let row = bound::<Sqlite>(sql, args).fetch_optional(&mut **connection).await;
-                row.map(|row| row.map(Row::Sqlite))
-            }
-            Self::Postgres(connection) => {
-                let row = bound::<Postgres>(sql, args).fetch_optional(&mut **connection).await;
-                row.map(|row| row.map(Row::Postgres))
-            }
-        };
-        row.map_err(failure::of)
+        Box::pin(async move {
+            let row = match self {
+                Self::Sqlite(reading) => {
+                    let connection = reading.connection().map_err(failure::of)?;
+                    let row = bound::<Sqlite>(sql, args).fetch_optional(connection).await;
+                    reading.heed(row).map(|row| row.map(Row::Sqlite))
+                }
+                Self::Memory(connection) => {
+                    let row = bound::<Sqlite>(sql, args).fetch_optional(&mut **connection).await;
+                    row.map(|row| row.map(Row::Sqlite))
+                }
+                Self::Postgres(connection) => {
+                    let row = bound::<Postgres>(sql, args).fetch_optional(&mut **connection).await;
+                    row.map(|row| row.map(Row::Postgres))
+                }
+            };
+            row.map_err(failure::of)
+        })
+        .await
     }
 }
 
@@ -141,29 +155,35 @@ impl Tx {
         sql: impl SqlSafeStr,
         args: impl IntoIterator<Item = Arg>,
     ) -> Result<u64, CallError> {
-        let changed = match self {
-            Self::Sqlite(tx) => {
-                bound::<Sqlite>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
-            }
-            Self::Postgres(tx) => {
-                bound::<Postgres>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
-            }
-        };
-        changed.map_err(failure::of)
+        Box::pin(async move {
+            let changed = match self {
+                Self::Sqlite(tx) => {
+                    bound::<Sqlite>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
+                }
+                Self::Postgres(tx) => {
+                    bound::<Postgres>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
+                }
+            };
+            changed.map_err(failure::of)
+        })
+        .await
     }
 
     pub(crate) async fn rows(&mut self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
-        let rows = match self {
-            Self::Sqlite(tx) => bound::<Sqlite>(sql, args)
-                .fetch_all(&mut **tx)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
-            Self::Postgres(tx) => bound::<Postgres>(sql, args)
-                .fetch_all(&mut **tx)
-                .await
-                .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
-        };
-        rows.map_err(failure::of)
+        Box::pin(async move {
+            let rows = match self {
+                Self::Sqlite(tx) => bound::<Sqlite>(sql, args)
+                    .fetch_all(&mut **tx)
+                    .await
+                    .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
+                Self::Postgres(tx) => bound::<Postgres>(sql, args)
+                    .fetch_all(&mut **tx)
+                    .await
+                    .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
+            };
+            rows.map_err(failure::of)
+        })
+        .await
     }
 
     pub(crate) async fn row(
@@ -188,19 +208,25 @@ impl Tx {
 
     /// Many statements without arguments, for migrations.
     pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<(), CallError> {
-        let done = match self {
-            Self::Sqlite(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
-            Self::Postgres(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
-        };
-        done.map_err(failure::of)
+        Box::pin(async move {
+            let done = match self {
+                Self::Sqlite(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
+                Self::Postgres(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
+            };
+            done.map_err(failure::of)
+        })
+        .await
     }
 
     pub(crate) async fn commit(self) -> Result<(), CallError> {
-        let done = match self {
-            Self::Sqlite(tx) => tx.commit().await,
-            Self::Postgres(tx) => tx.commit().await,
-        };
-        done.map_err(failure::of)
+        Box::pin(async move {
+            let done = match self {
+                Self::Sqlite(tx) => tx.commit().await,
+                Self::Postgres(tx) => tx.commit().await,
+            };
+            done.map_err(failure::of)
+        })
+        .await
     }
 }
 
@@ -254,6 +280,12 @@ as_text!(&str, &String, SpaceId, UserId, AgentId, TokenId, ProviderId, AlertId, 
 impl From<String> for Arg {
     fn from(text: String) -> Self {
         Self::Text(Some(text))
+    }
+}
+
+impl From<&Arc<str>> for Arg {
+    fn from(text: &Arc<str>) -> Self {
+        Self::Shared(text.clone())
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{Halt, RunContext};
 use crate::begun::{Unwritten, What};
-use crate::journal::{DoneStep, Journal, Kept, Suspended};
+use crate::journal::{DoneStep, DoneSteps, Journal, Kept, Suspended};
 use crate::program::{GaveUp, Program};
 use crate::run::{Ended, Started, Wait};
 
@@ -48,7 +48,8 @@ impl RunContext {
             return Ok(output);
         }
         let is_unwritten = self.is_unwritten();
-        let mut note = std::pin::pin!(self.note());
+        // Seldom needed: on the heap, so that the others stay small.
+        let mut note = Box::pin(self.note());
         let (noted, output) = tokio::select! {
             noted = &mut note => (noted, None),
             output = &mut work => (Ok(()), Some(output)),
@@ -85,7 +86,7 @@ impl RunContext {
         {
             return Ok(next);
         }
-        let mut note = std::pin::pin!(self.note());
+        let mut note = Box::pin(self.note());
         loop {
             tokio::select! {
                 noted = &mut note => {
@@ -127,8 +128,8 @@ impl RunContext {
                 Started::Queued(_) | Started::Before(_) => return Err(Halt::Lost),
             },
             What::Taken { from, by } => {
-                let (space, by) = (self.run.space, Some((by, lease)));
-                if !self.keep_soon(|journal| journal.take(space, from, by, done.clone())).await? {
+                let (space, by, text) = (self.run.space, Some((by, lease)), DoneSteps::of(&done));
+                if !self.keep_soon(|journal| journal.take(space, from, by, text.clone())).await? {
                     return Err(Halt::Lost);
                 }
                 self.unnoted.retain(|step| !done.contains(step));
@@ -165,12 +166,12 @@ impl RunContext {
             |unwritten: &&Unwritten| is_plain && unwritten.asked.is_none() && unwritten.letter.is_none();
         match self.unwritten.as_ref().filter(is_one_write).map(|unwritten| unwritten.what.clone()) {
             Some(What::New(new)) => {
-                let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
+                let done = self.all_since();
                 return self.keep_soon(|journal| journal.start_waiting(new.clone(), done.clone())).await;
             }
             Some(What::Taken { from, .. }) => {
                 let space = self.run.space;
-                let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
+                let done = self.all_since();
                 let taken = self.keep_soon(|journal| journal.take(space, from, None, done.clone())).await?;
                 return if taken { Ok(()) } else { Err(Halt::Lost) };
             }
@@ -182,6 +183,13 @@ impl RunContext {
         let suspended = Suspended { done, undone, waits, cancel_heard: self.cancel_heard };
         let lease = self.lease;
         self.keep(|journal| journal.suspend(lease, suspended.clone())).await
+    }
+
+    /// All that it did since it was taken up, of which nothing is noted yet.
+    fn all_since(&mut self) -> DoneSteps {
+        let done = DoneSteps::of(&std::mem::take(&mut self.unnoted));
+        self.since = Some(done.clone());
+        done
     }
 
     pub(crate) async fn finish(&mut self, ended: Ended) -> Result<(), Halt> {

@@ -138,8 +138,8 @@ impl Inner {
         }
         if carried.is_ok() && self.journal.is_alone() {
             let kept = context.give_back();
-            if let Some(whole) = context.left() {
-                self.rested.put(whole);
+            if let Some(left) = context.left() {
+                self.rested.put(left);
             }
             kept.into_iter().for_each(Unwritten::kept);
         } else {

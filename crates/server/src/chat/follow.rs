@@ -216,6 +216,9 @@ impl Follow {
     fn hear(&mut self, talk: &Arc<Talk>) -> Vec<Told> {
         if !self.talk.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, talk)) {
             self.talk = Some((talk.clone(), talk.count()));
+            if !self.is_patient {
+                talk.watch();
+            }
         }
         let mut told = Vec::new();
         let turn = talk.turn;
@@ -230,6 +233,9 @@ impl Follow {
         for event in talk.events(self.place.count.unwrap_or_default()) {
             self.step(&event);
             told.push(Told { place: self.place, turn, event: Some(event) });
+        }
+        if self.is_patient && self.place.count.is_none() {
+            self.chat.live().heard(self.id, talk);
         }
         told
     }

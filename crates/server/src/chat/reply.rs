@@ -1,8 +1,9 @@
 //! What a turn came to, gathered from what was heard of it: the answer of `POST /api/chat`.
 
 use haft_agent::{ChatEvent, Finish};
-use haft_core::{CallId, ErrorKind};
+use haft_core::{CallId, ErrorKind, RunId};
 use haft_llm::Usage;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A turn, as far as it was heard of.
@@ -17,8 +18,9 @@ pub(crate) struct Reply {
     pub(crate) steps: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Call {
+    #[serde(rename = "callId")]
     pub(crate) id: CallId,
     pub(crate) name: String,
     pub(crate) arguments: Value,
@@ -61,25 +63,40 @@ impl Reply {
         Some(serde_json::from_value(kind).unwrap_or(ErrorKind::Internal))
     }
 
-    pub(crate) fn shown(&self, conversation: &str, turn: u32) -> Value {
-        let calls = self.calls.iter().map(|call| {
-            json!({"callId": call.id, "name": call.name, "arguments": call.arguments, "result": call.result})
-        });
-        let mut shown = json!({
-            "conversationId": conversation,
-            "turn": turn,
-            "message": {"role": "assistant", "content": self.text},
-            "toolCalls": calls.collect::<Vec<_>>(),
-            "steps": self.steps,
-            "usage": self.usage,
-            "finishReason": self.finish.map(Finish::as_str),
-        });
-        if let Some(error) = &self.error {
-            shown["error"] = error.clone();
+    pub(crate) fn shown(&self, conversation_id: RunId, turn: u32) -> Shown<'_> {
+        Shown {
+            conversation_id,
+            turn,
+            message: Answer { role: "assistant", content: &self.text },
+            tool_calls: &self.calls,
+            steps: self.steps,
+            usage: self.usage,
+            finish_reason: self.finish.map(Finish::as_str),
+            error: self.error.as_ref(),
+            warnings: &self.warnings,
         }
-        if !self.warnings.is_empty() {
-            shown["warnings"] = json!(self.warnings);
-        }
-        shown
     }
+}
+
+/// A turn, as whoever asked is answered.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Shown<'a> {
+    conversation_id: RunId,
+    turn: u32,
+    message: Answer<'a>,
+    tool_calls: &'a [Call],
+    steps: u32,
+    usage: Usage,
+    finish_reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a Value>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    role: &'static str,
+    content: &'a str,
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use haft_core::{CallError, Effect, RunId, SpaceId};
-use haft_runs::{DoneStep, INBOX, NewRun, Wait};
+use haft_runs::{DoneStep, DoneSteps, INBOX, NewRun, Wait};
 use jiff::Timestamp;
 
 use super::row::{NEVER, SEVERAL};
@@ -81,21 +81,20 @@ impl Added {
     }
 
     /// A run that did something and is at rest again.
-    pub(super) fn rested(&mut self, of: (RunId, SpaceId), from: u64, done: &[DoneStep]) {
-        let (number, (_, output)) = (self.number(), several(from + 1, done));
-        self.rested.push(args![of.0, of.1, from, number, output, self.now]);
+    pub(super) fn rested(&mut self, of: (RunId, SpaceId), from: u64, done: &DoneSteps) {
+        let number = self.number();
+        self.rested.push(args![of.0, of.1, from, number, done.text(), self.now]);
     }
 
     /// What a run did since it was claimed for so many times, in one row.
-    fn several(&mut self, of: (RunId, SpaceId), epoch: u64, done: &[DoneStep]) -> Vec<Arg> {
+    fn several(&mut self, of: (RunId, SpaceId), epoch: u64, done: &DoneSteps) -> Vec<Arg> {
         let (number, now) = (self.number(), self.now);
-        let (key, output) = several(epoch, done);
-        let effect = word(Effect::Read);
-        args![of.0, of.1, key, number, effect, "done", output, NONE, NONE, NO_TIME, now, now]
+        let (key, effect) = (key_of(epoch), word(Effect::Read));
+        args![of.0, of.1, key, number, effect, "done", done.text(), NONE, NONE, NO_TIME, now, now]
     }
 
     /// A new run that has done something and waits for what is sent to it.
-    pub(super) fn run(&mut self, new: &NewRun, done: &[DoneStep]) {
+    pub(super) fn run(&mut self, new: &NewRun, done: &DoneSteps) {
         let (about, now, never) = (&new.about, self.now, Arg::Int(Some(NEVER)));
         let lane_limit = Arg::Int(about.lane_limit.map(i64::from));
         self.runs.push(args![
@@ -114,7 +113,7 @@ impl Added {
             u64::from(new.most_deaths),
             INBOX,
             never,
-            serde_json::to_string(done).unwrap_or_default(),
+            done.text(),
             now,
             now,
             now,
@@ -155,9 +154,9 @@ impl Added {
     }
 }
 
-/// The key and the output of a row that holds several steps.
-pub(super) fn several(epoch: u64, done: &[DoneStep]) -> (String, String) {
-    (format!("{SEVERAL}{epoch}"), serde_json::to_string(done).unwrap_or_default())
+/// The key of a row that holds several steps.
+pub(super) fn key_of(epoch: u64) -> String {
+    format!("{SEVERAL}{epoch}")
 }
 
 const NONE: Option<String> = None;
@@ -180,7 +179,7 @@ impl Batch {
     }
 
     /// Adds what a run did since it was claimed for so many times.
-    pub(super) fn add_several(&mut self, of: (RunId, SpaceId), epoch: u64, done: &[DoneStep]) {
+    pub(super) fn add_several(&mut self, of: (RunId, SpaceId), epoch: u64, done: &DoneSteps) {
         let row = self.added.several(of, epoch, done);
         self.added.steps.push(row);
     }

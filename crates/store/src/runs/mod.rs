@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId, Template};
 use haft_runs::{
-    Claimed, DoneStep, Ended, Journal, Kept, Lease, Letter, NewRun, Renewed, Run, Sent, Started, Suspended,
-    Wait, WorkerId,
+    Claimed, DoneStep, DoneSteps, Ended, Journal, Kept, Lease, Letter, NewRun, Renewed, Run, Sent, Started,
+    Suspended, Wait, WorkerId,
 };
 use serde_json::Value;
 use sqlx::PgPool;
@@ -127,7 +127,7 @@ impl Journal for RunJournal {
         Box::pin(async move { self.0.writer.keep(start).await? })
     }
 
-    fn start_waiting(&self, new: Arc<NewRun>, done: Arc<[DoneStep]>) -> Kept<'_, ()> {
+    fn start_waiting(&self, new: Arc<NewRun>, done: DoneSteps) -> Kept<'_, ()> {
         Box::pin(self.0.writer.keep(StartWaiting { new, done }))
     }
 
@@ -136,7 +136,7 @@ impl Journal for RunJournal {
         space: SpaceId,
         from: Lease,
         by: Option<(WorkerId, Duration)>,
-        done: Arc<[DoneStep]>,
+        done: DoneSteps,
     ) -> Kept<'_, bool> {
         let by = by.map(|(worker, lease)| (worker, self.lease(lease)));
         Box::pin(self.0.writer.keep(Take { space, from, by, done }))

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use haft_core::{CallError, Effect};
-use haft_runs::{About, DoneStep, Run, Step, StepState, WholeRun};
+use haft_runs::{About, DoneSteps, Run, Step, StepState, WholeRun};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::failure;
 use crate::row::Row;
@@ -160,21 +159,8 @@ pub(super) fn steps(rows: &[Row]) -> Result<Vec<Step>, CallError> {
 
 /// Those in a row that holds several.
 fn several(text: &str) -> Result<Vec<Step>, CallError> {
-    let several: Vec<OneOfSeveral<'_>> = serde_json::from_str(text).map_err(failure::unreadable)?;
-    let read = |OneOfSeveral { key, effect, output }: OneOfSeveral<'_>| {
-        // By itself, so that it may be as deep as it could in a row of its own.
-        let output = serde_json::from_str(output.get()).map_err(failure::unreadable)?;
-        Ok(Step::done(DoneStep { key, effect, output: Arc::new(output) }))
-    };
-    several.into_iter().map(read).collect()
-}
-
-#[derive(Deserialize)]
-struct OneOfSeveral<'a> {
-    key: String,
-    effect: Effect,
-    #[serde(borrow)]
-    output: &'a RawValue,
+    let several = DoneSteps::read(text).map_err(failure::unreadable)?;
+    Ok(several.into_iter().map(Step::done).collect())
 }
 
 fn maybe_json(row: &Row, column: usize) -> Result<Option<Value>, CallError> {

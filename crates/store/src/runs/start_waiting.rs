@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use haft_core::{BoxFuture, CallError};
-use haft_runs::{DoneStep, NewRun};
+use haft_runs::{DoneSteps, NewRun};
 
 use super::added::Added;
 use super::writer::{Batch, Write};
 
 pub(super) struct StartWaiting {
     pub(super) new: Arc<NewRun>,
-    pub(super) done: Arc<[DoneStep]>,
+    pub(super) done: DoneSteps,
 }
 
 impl Write for StartWaiting {

@@ -1,12 +1,11 @@
 //! Noting that a run went on that was at rest, with what it did since: it was carried on before that was kept.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, SpaceId};
-use haft_runs::{DoneStep, INBOX, Lease, RunStatus, WorkerId};
+use haft_runs::{DoneSteps, INBOX, Lease, RunStatus, WorkerId};
 
-use super::added::{Added, later, several};
+use super::added::{Added, key_of, later};
 use super::row::NEVER;
 use super::writer::{Batch, Write};
 use crate::db::{Arg, args};
@@ -17,7 +16,7 @@ pub(super) struct Take {
     pub(super) from: Lease,
     /// Who holds it, and how long they may be silent; nothing where it is at rest again.
     pub(super) by: Option<(WorkerId, Option<Duration>)>,
-    pub(super) done: Arc<[DoneStep]>,
+    pub(super) done: DoneSteps,
 }
 
 impl Write for Take {
@@ -65,10 +64,9 @@ impl Take {
     /// Whether it was noted before, although nobody was told so: what the run did under that claim is ours.
     async fn was_kept(&self, batch: &mut Batch) -> Result<bool, CallError> {
         let Lease { run, epoch } = self.from;
-        let (key, output) = several(epoch + 1, &self.done);
         batch.write_added().await?;
         let sql = "SELECT 1 FROM run_steps WHERE run_id = $1 AND key = $2 AND output = $3";
-        let values = args![run, key, output];
+        let values = args![run, key_of(epoch + 1), self.done.text()];
         Ok(batch.tx.row(sql, values).await?.is_some())
     }
 }

@@ -278,7 +278,7 @@ async fn what_was_kept_without_our_knowing_is_not_kept_twice() {
         let done = |what: &str| {
             let output = Arc::new(json!({"upTo": 0, "messages": [what]}));
             let step = haft_runs::DoneStep { key: "inbox:0".to_owned(), effect: Effect::Read, output };
-            Arc::from([step])
+            haft_runs::DoneSteps::of(&[step])
         };
         let take = |what| place.journal.take(place.space, from, None, done(what));
         assert!(take("a").await.expect("written"));

@@ -79,10 +79,10 @@ async fn whole(mut turn: OwnTurn, asked: &Asked) -> Result<Response, Failure> {
     while let Some(told) = turn.next().await? {
         told.iter().filter_map(|told| told.event.as_deref()).for_each(|event| reply.hear(event));
     }
-    let data = reply.shown(&turn.id.to_string(), turn.turn.unwrap_or_default());
-    match reply.kind() {
-        None => Ok(envelope::success(StatusCode::OK, data)),
-        Some(kind) => Ok(envelope::kept_failure(error::status(kind), &data, asked)),
+    let data = reply.shown(turn.id, turn.turn.unwrap_or_default());
+    match (reply.kind(), &reply.error) {
+        (Some(kind), Some(failure)) => Ok(envelope::kept_failure(error::status(kind), failure, data, asked)),
+        (Some(_) | None, _) => Ok(envelope::success(StatusCode::OK, data)),
     }
 }
 
