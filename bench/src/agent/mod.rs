@@ -24,7 +24,7 @@ use crate::http::{Served, start};
 use crate::load::{Check, FRESH_KEY, ONCE, Round, Target};
 use crate::machine::machine;
 use crate::scratch::Scratch;
-use crate::table::print;
+use crate::table::{median, print};
 
 const ROUNDS: usize = 5;
 pub(crate) const ROUND: Duration = Duration::from_secs(2);
@@ -249,15 +249,19 @@ pub(crate) async fn run(round: Duration) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The middle of the rounds, beside that of the bare loop.
+/// The middle of the rounds, and of what each was beside the bare loop's round of the same moment: the machine is not
+/// always as fast.
 fn show(which: Which, connections: usize, is_streamed: bool, ways: &[Way]) {
     let heading = ["", "CPU per turn", "to bare", "turns/s", "to bare", "median", "slowest 1 %"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
-    let mut base: Option<Round> = None;
+    let Some(bare) = ways.first() else { return };
     for way in ways {
         let middle = Round::middle(&way.rounds);
-        let beside =
-            |figure: fn(&Round) -> f64| base.as_ref().map_or(1.0, |base| figure(&middle) / figure(base));
+        let beside = |figure: fn(&Round) -> f64| {
+            median(
+                way.rounds.iter().zip(&bare.rounds).map(|(its, bare)| figure(its) / figure(bare)).collect(),
+            )
+        };
         rows.push(vec![
             way.name.to_owned(),
             format!("{:.1} µs", middle.cpu),
@@ -267,7 +271,6 @@ fn show(which: Which, connections: usize, is_streamed: bool, ways: &[Way]) {
             format!("{:.2} ms", middle.median / 1e3),
             format!("{:.2} ms", middle.slowest / 1e3),
         ]);
-        base.get_or_insert(middle);
     }
     let turn = match which {
         Which::First => "The first turn",

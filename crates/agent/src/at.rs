@@ -212,7 +212,7 @@ impl Chat {
     pub(crate) fn done(&self, turn: Logged, result: &ToolExecutionResult) {
         let kind = || Some(self.0.tools.in_space(turn.space).get(&result.tool_name)?.spec.kind.to_string());
         tracing::info!(
-            conversation.id = %turn.conversation, request.id = turn.request.as_ref().map(ToString::to_string), turn = turn.turn,
+            conversation.id = %turn.conversation, request.id = turn.request.map(tracing::field::display), turn = turn.turn,
             call.id = %result.call_id, tool.name = %result.tool_name, tool.kind = kind(),
             call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
             call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),

@@ -1,6 +1,7 @@
 //! Turns that this process carries on, for whoever follows them while they happen.
 //!
-//! Only what is under way is here, and for a moment what has just ended; all else is in the journal.
+//! Only what is under way is here, and for a moment what has just ended, unless it was heard as a whole; all else is in
+//! the journal.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +18,7 @@ use uuid::Uuid;
 use crate::event::ChatEvent;
 use crate::transcript::Finish;
 
-/// Whoever was cut off finds a turn that has ended here for so long.
+/// Whoever was cut off in the middle of a turn finds it here for so long after its end.
 const REMEMBERED: Duration = Duration::from_secs(20);
 
 /// And so many of them, at most.
@@ -174,7 +175,7 @@ impl Live {
         Entered { live: self, user }
     }
 
-    /// Forgets a turn that another process carries on by now.
+    /// Forgets a turn that is told by others from now on: another process carries it on, or the journal has it.
     pub fn forget(&self, conversation: RunId, stale: &Talk) {
         let mut talks = self.talks();
         if talks.get(&conversation).is_some_and(|talk| talk.stream == stale.stream) {

@@ -96,8 +96,10 @@ pub struct RunContext {
     is_at_rest: bool,
     /// What it had done when it was taken up, as text, where that is known.
     written: Option<Written>,
-    /// What it did since, where that was kept together as it was let go of.
-    since: Option<DoneSteps>,
+    /// What it did since and is noted, where that is.
+    noted: Vec<DoneStep>,
+    /// The same as text, where all of it was kept at once.
+    at_once: Option<DoneSteps>,
     pub(crate) failpoints: Arc<Failpoints>,
 }
 
@@ -124,7 +126,8 @@ impl RunContext {
             is_kept: true,
             is_at_rest: false,
             written: None,
-            since: None,
+            noted: Vec::new(),
+            at_once: None,
             failpoints,
         }
     }
@@ -145,23 +148,15 @@ impl RunContext {
 
     /// The run as it was left, where it is at rest and all of it is known here.
     pub(crate) fn left(self) -> Option<Left> {
-        let Self { run, lease, steps, written, since, is_at_rest, .. } = self;
+        let Self { run, lease, steps, written, noted, at_once, is_at_rest, .. } = self;
         // What others end may have ended in the journal since.
         let is_known = |step: &Step| step.state == StepState::Done && !step.is_expired;
         if !is_at_rest || !steps.values().all(is_known) {
             return None;
         }
-        let written = match (written, since) {
-            (Some(written), Some(since)) => written.and(since),
-            (Some(_) | None, _) => {
-                let done = |Step { key, effect, output, .. }: Step| DoneStep {
-                    key,
-                    effect,
-                    output: output.unwrap_or_default(),
-                };
-                let done: Vec<DoneStep> = steps.into_values().map(done).collect();
-                Written::default().and(DoneSteps::of(&done))
-            }
+        let written = match written {
+            Some(written) => written.and(at_once.unwrap_or_else(|| DoneSteps::of(&noted))),
+            None => Written::of(steps.into_values())?,
         };
         let (status, waiting_for) = (RunStatus::Waiting, Some(INBOX.to_owned()));
         let run = Run {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use haft_core::RunId;
 use tokio::time::Instant;
 
-use crate::journal::DoneSteps;
+use crate::journal::{DoneStep, DoneSteps};
 use crate::run::{Run, Step, WholeRun};
 
 /// So much of them is remembered, as far as that can be told, for so long.
@@ -26,27 +26,47 @@ pub(crate) struct Left {
     pub(crate) written: Written,
 }
 
-/// What a run did, as text: a part for each time that it went on.
+/// What a run was given and did, as text: a part for each time that it went on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Written(Vec<DoneSteps>);
+pub(crate) struct Written {
+    /// Known once the run was left.
+    input: Option<Arc<str>>,
+    parts: Vec<DoneSteps>,
+}
 
 impl Written {
+    /// Of a run that was read; nothing where that is too much.
+    pub(crate) fn of(steps: impl Iterator<Item = Step>) -> Option<Self> {
+        let mut written = Self::default();
+        let mut size = 0;
+        for Step { key, effect, output, .. } in steps {
+            let done = DoneSteps::of(&[DoneStep { key, effect, output: output.unwrap_or_default() }]);
+            size += done.text().len();
+            if size > LARGEST {
+                return None;
+            }
+            written = written.and(done);
+        }
+        Some(written)
+    }
+
     /// With what was done after it.
     pub(crate) fn and(mut self, done: DoneSteps) -> Self {
-        self.0.push(done);
+        self.parts.push(done);
         self
     }
 
     fn read(&self) -> Option<Vec<Step>> {
         let mut steps = Vec::new();
-        for done in &self.0 {
+        for done in &self.parts {
             steps.extend(DoneSteps::read(done.text()).ok()?.into_iter().map(Step::done));
         }
         Some(steps)
     }
 
     fn size(&self) -> usize {
-        self.0.iter().map(|done| done.text().len() + OVERHEAD).sum()
+        let parts: usize = self.parts.iter().map(|done| done.text().len() + OVERHEAD).sum();
+        parts + self.input.as_deref().map_or(0, str::len)
     }
 }
 
@@ -66,7 +86,6 @@ struct State {
 struct One {
     /// Without its input.
     run: Run,
-    input: Box<str>,
     written: Written,
     size: usize,
     since: Instant,
@@ -78,10 +97,10 @@ impl Rested {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn put(&self, Left { run, written }: Left) {
+    pub(crate) fn put(&self, Left { run, mut written }: Left) {
         let (id, since) = (run.id, Instant::now());
-        let input: Box<str> = run.input.to_string().into();
-        let size = size_of::<One>() + OVERHEAD * 8 + input.len() + written.size();
+        written.input.get_or_insert_with(|| run.input.to_string().into());
+        let size = size_of::<One>() + OVERHEAD * 8 + written.size();
         if size > LARGEST {
             return self.forget(id);
         }
@@ -92,7 +111,7 @@ impl Rested {
         let number = state.count;
         state.size += size;
         state.order.insert(number, id);
-        state.runs.insert(id, One { run, input, written, size, since, number });
+        state.runs.insert(id, One { run, written, size, since, number });
         while let Some(oldest) = state.order.first_key_value().map(|(_, id)| *id) {
             let is_old = |one: &One| since.duration_since(one.since) > LONGEST;
             if state.size <= MOST && !state.runs.get(&oldest).is_some_and(is_old) {
@@ -112,9 +131,10 @@ impl Rested {
         if one.since.elapsed() > LONGEST || !is_wanted(&one.run) {
             return None;
         }
-        let One { run, input, written, .. } = state.remove(id)?;
+        let One { run, written, .. } = state.remove(id)?;
         drop(state);
-        let run = Run { input: Arc::new(serde_json::from_str(&input).ok()?), ..run };
+        let input = serde_json::from_str(written.input.as_deref()?).ok()?;
+        let run = Run { input: Arc::new(input), ..run };
         Some(WholeRun { run, steps: written.read()?, written: Some(written) })
     }
 
@@ -143,7 +163,6 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::journal::DoneStep;
 
     fn run(input: Value) -> Run {
         let (id, space) = (RunId::from(Uuid::now_v7()), SpaceId::from(Uuid::nil()));
@@ -204,6 +223,10 @@ mod tests {
         rested.put(Left { run: run.clone(), written });
         let whole = rested.take(run.id, |_| true).expect("it is at hand");
         assert_eq!(whole.run, run);
-        assert_eq!(whole.steps, [Step::done(first), Step::done(later)]);
+        assert_eq!(whole.steps, [Step::done(first.clone()), Step::done(later.clone())]);
+        let read = Written::of(whole.steps.into_iter()).and_then(|written| written.read());
+        assert_eq!(read, Some(vec![Step::done(first), Step::done(later)]));
+        let huge = Step::done(done("1.1", Value::from("x".repeat(LARGEST))));
+        assert!(Written::of([huge].into_iter()).is_none());
     }
 }

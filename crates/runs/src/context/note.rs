@@ -48,7 +48,7 @@ impl RunContext {
             return Ok(output);
         }
         let is_unwritten = self.is_unwritten();
-        // Seldom needed: on the heap, so that the others stay small.
+        // On the heap: whoever needs none stays small.
         let mut note = Box::pin(self.note());
         let (noted, output) = tokio::select! {
             noted = &mut note => (noted, None),
@@ -109,7 +109,15 @@ impl RunContext {
 
     pub(super) fn noted(&mut self) {
         self.note_by = None;
-        self.unnoted.clear();
+        let noted = std::mem::take(&mut self.unnoted);
+        self.add_noted(noted);
+    }
+
+    fn add_noted(&mut self, steps: impl IntoIterator<Item = DoneStep>) {
+        // Where it is not known what was done before, all of it is looked at when the run is left.
+        if self.written.is_some() {
+            self.noted.extend(steps);
+        }
     }
 
     /// Has it kept that the run is ours, where that is not yet. Where that cannot be, there is nothing to hold on to.
@@ -132,7 +140,10 @@ impl RunContext {
                 if !self.keep_soon(|journal| journal.take(space, from, by, text.clone())).await? {
                     return Err(Halt::Lost);
                 }
-                self.unnoted.retain(|step| !done.contains(step));
+                let unnoted = std::mem::take(&mut self.unnoted);
+                let (noted, unnoted): (Vec<_>, _) = unnoted.into_iter().partition(|step| done.contains(step));
+                self.unnoted = unnoted;
+                self.add_noted(noted);
                 self.note_by = self.note_by.filter(|_| !self.unnoted.is_empty());
             }
         }
@@ -166,12 +177,12 @@ impl RunContext {
             |unwritten: &&Unwritten| is_plain && unwritten.asked.is_none() && unwritten.letter.is_none();
         match self.unwritten.as_ref().filter(is_one_write).map(|unwritten| unwritten.what.clone()) {
             Some(What::New(new)) => {
-                let done = self.all_since();
+                let done = self.all_at_once();
                 return self.keep_soon(|journal| journal.start_waiting(new.clone(), done.clone())).await;
             }
             Some(What::Taken { from, .. }) => {
                 let space = self.run.space;
-                let done = self.all_since();
+                let done = self.all_at_once();
                 let taken = self.keep_soon(|journal| journal.take(space, from, None, done.clone())).await?;
                 return if taken { Ok(()) } else { Err(Halt::Lost) };
             }
@@ -179,6 +190,7 @@ impl RunContext {
         }
         self.write().await?;
         let done: Arc<[DoneStep]> = std::mem::take(&mut self.unnoted).into();
+        self.add_noted(done.iter().cloned());
         let undone = std::mem::take(&mut self.undone);
         let suspended = Suspended { done, undone, waits, cancel_heard: self.cancel_heard };
         let lease = self.lease;
@@ -186,9 +198,9 @@ impl RunContext {
     }
 
     /// All that it did since it was taken up, of which nothing is noted yet.
-    fn all_since(&mut self) -> DoneSteps {
+    fn all_at_once(&mut self) -> DoneSteps {
         let done = DoneSteps::of(&std::mem::take(&mut self.unnoted));
-        self.since = Some(done.clone());
+        self.at_once = Some(done.clone());
         done
     }
 

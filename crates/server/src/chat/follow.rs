@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_agent::{Chat, ChatEvent, Talk};
+use haft_agent::{Chat, ChatEvent, Finish, Talk};
 use haft_core::{CallError, RunId, SpaceId};
 use haft_runs::Run;
 use haft_store::RunJournal;
@@ -169,6 +169,8 @@ impl Follow {
         }
         let here = self.chat.live().talk(self.id).filter(|talk| !talk.is_over()).map(|talk| talk.turn);
         let known = self.place.turn;
+        // A conversation that could not go on has ended in the middle of its turn.
+        let failed = run.output.as_ref().and_then(|output| output.get("error"));
         for turn in transcript.turns.iter().filter(|turn| turn.turn >= known) {
             // What is carried on here is heard from there.
             if turn.end.is_none() && here == Some(turn.turn) {
@@ -177,7 +179,12 @@ impl Follow {
                 }
                 break;
             }
-            told.extend(self.read(turn.turn, ChatEvent::of(turn)));
+            let mut events = ChatEvent::of(turn);
+            if let Some(error) = failed.filter(|_| turn.end.is_none()) {
+                let done = ChatEvent::Done { finish: Finish::Error, steps: 0 };
+                events.extend([ChatEvent::Error(error.clone()), done]);
+            }
+            told.extend(self.read(turn.turn, events));
         }
         Ok(told)
     }

@@ -1,6 +1,7 @@
 //! Runs that go on with what was sent to them before that is kept: each letter is heard once, whoever else takes the run,
 //! and what could not be kept leaves it as it was.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use futures_util::future::join_all;
 use haft_core::{BoxFuture, Effect, ErrorKind, RunId, SpaceId, UserId};
 use haft_runs::{
     About, Ended, Failpoints, GaveUp, Halt, Journal as _, NewRun, Place, Program, Programs, Run, RunContext,
-    RunStatus, Runs, Settings, WholeRun,
+    RunStatus, Runs, Settings, StepState, WholeRun,
 };
 use haft_store::{RunJournal, Store};
 use serde_json::{Value, json};
@@ -157,6 +158,12 @@ fn again(whole: &WholeRun) -> WholeRun {
     WholeRun::read(whole.run.clone(), whole.steps.clone())
 }
 
+/// What its steps gave.
+fn given(whole: &WholeRun) -> BTreeMap<&str, &Value> {
+    let done = whole.steps.iter().filter(|step| step.state == StepState::Done);
+    done.filter_map(|step| Some((step.key.as_str(), step.output.as_deref()?))).collect()
+}
+
 /// What a run has heard, in order, each with the step that it took for it.
 fn letters(whole: &WholeRun) -> Vec<Value> {
     let given = |key: String| {
@@ -223,6 +230,21 @@ async fn what_takes_longer_or_writes_is_kept_meanwhile() {
         assert_eq!((run.status, run.epoch), (RunStatus::Running, 3));
         assert_eq!(place.heard(id).await, (3, vec![json!({"writes": true}), json!({"pause": 2000})]));
         assert_eq!((here.taken(), here.forgone()), (2, 0));
+        if place.store.is_shared() {
+            return;
+        }
+        // How it was left is known also where it was kept in several writes, once it was let go of.
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let left = loop {
+            match here.runs.at_rest(id, |_| true) {
+                Some(left) => break left,
+                None if Instant::now() < deadline => sleep(Duration::from_millis(10)).await,
+                None => panic!("it was not left at rest"),
+            }
+        };
+        let whole = place.journal.whole(place.space, id).await.expect("read").expect("a run");
+        assert_eq!(left.run.epoch, whole.run.epoch);
+        assert_eq!(given(&left), given(&whole));
     })
     .await;
 }
