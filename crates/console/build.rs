@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+const DIST: &str = "../../web/dist";
+
 fn main() -> io::Result<()> {
-    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
-    println!("cargo::rerun-if-changed={}", dist.display());
+    // Of this very tree: several may be compiled into one directory.
+    println!("cargo::rerun-if-changed={DIST}");
+    let dist = env::current_dir()?.join(DIST);
     let mut paths = Vec::new();
     if dist.join("index.html").is_file() {
         list(&dist, &mut paths)?;

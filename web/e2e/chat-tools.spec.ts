@@ -148,3 +148,23 @@ test('a call is denied with a reason, which the agent is told', async ({ console
   expect(JSON.stringify(model.asked.at(-1)?.messages)).toContain('paid in May already');
   expect(upstream.seen).toEqual([]);
 });
+
+test('who denies a call is back at it when what came of it is told first', async ({ console: page, haft, model, upstream }) => {
+  const agent = await makeGuide(haft, upstream);
+  model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'Then not.' }];
+  const told = gate();
+  await page.route('**/api/approvals/*', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    const response = await route.fetch();
+    await told.wait;
+    return route.fulfill({ response });
+  });
+  await page.goto(`${haft.url}/chat?agent=${agent.id}`);
+  await say(page, 'Pay 500');
+  await page.getByRole('button', { name: 'Deny' }).click();
+  await page.getByRole('dialog', { name: 'Deny pay?' }).getByRole('button', { name: 'Deny the call' }).press('Enter');
+  await expect(page.getByText('Then not.')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole('dialog')).toBeHidden();
+  await expect(call(page, /Failed pay/)).toBeFocused();
+  told.open();
+});

@@ -31,7 +31,7 @@ const WORDS = words(
 );
 
 const PAUSE = 3000;
-const TRIES = 10;
+const TRIES = 20;
 const BETWEEN = 50;
 
 interface Props {
@@ -68,20 +68,20 @@ function Question({ approval, onLeft }: { approval: Approval } & Pick<Props, 'on
   const [edited, setEdited] = useState<JsonObject>();
   const [isBroken, setIsBroken] = useState(false);
   const [isDenying, setIsDenying] = useState(false);
-  const isDecided = useRef(false);
-  const deciding = useDecide(approval, () => {
-    isDecided.current = true;
-    setIsDenying(false);
-  });
+  const deciding = useDecide(approval, () => setIsDenying(false));
+  const { error, isPending, isSuccess } = deciding;
   const place = useRef<HTMLDivElement>(null);
+  // What came of it may be told before the answer to whoever decides is there.
+  const isTheirs = useRef(false);
+  useLayoutEffect(() => {
+    isTheirs.current = isDenying || isPending || isSuccess;
+  }, [isDenying, isPending, isSuccess]);
   useLayoutEffect(() => {
     const question = place.current;
     return () => {
-      if (!isDecided.current && question?.contains(document.activeElement) !== true) return;
-      takeUp(onLeft, TRIES);
+      if (isTheirs.current || question?.contains(document.activeElement) === true) takeUp(onLeft, TRIES);
     };
   }, [onLeft]);
-  const { error, isPending } = deciding;
   const { toolId, version, because, expiresAt } = approval;
   const tool = useQuery({
     queryKey: ['tools', 'one', toolId],
