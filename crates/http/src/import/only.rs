@@ -1,24 +1,26 @@
-//! What was asked for by name: some of the requests of a source, or all of them.
+//! The operations or requests of a source that an import names; without names, all of them.
+//!
+//! Names are looked up in sets, so that a long list costs time in proportion to its length.
 
 use std::collections::HashSet;
 
-pub(super) struct Only<'a> {
+pub(crate) struct Only<'a> {
     written: &'a [String],
     wanted: HashSet<String>,
     found: HashSet<String>,
 }
 
 impl<'a> Only<'a> {
-    pub(super) fn new(written: &'a [String]) -> Self {
+    pub(crate) fn new(written: &'a [String]) -> Self {
         Self { written, wanted: written.iter().map(|name| spelled(name)).collect(), found: HashSet::new() }
     }
 
-    pub(super) fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.written.is_empty()
     }
 
-    /// Whether something is wanted that has these names.
-    pub(super) fn takes(&mut self, names: impl IntoIterator<Item = String>) -> bool {
+    /// Whether an import takes an operation that has these names.
+    pub(crate) fn takes(&mut self, names: impl IntoIterator<Item = String>) -> bool {
         let mut is_wanted = self.is_all();
         for name in names {
             let name = spelled(&name);
@@ -30,9 +32,13 @@ impl<'a> Only<'a> {
         is_wanted
     }
 
-    /// What was asked for and not found.
-    pub(super) fn missing(&self) -> impl Iterator<Item = &'a str> {
-        let is_missing = move |name: &&String| !self.found.contains(&spelled(name));
+    /// The names that no operation had, each once.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &'a str> {
+        let mut told = HashSet::new();
+        let is_missing = move |name: &&String| {
+            let name = spelled(name);
+            !self.found.contains(&name) && told.insert(name)
+        };
         self.written.iter().filter(is_missing).map(String::as_str)
     }
 }
