@@ -7,7 +7,7 @@ import { useEffect, useRef } from 'react';
 
 import { highlight } from '@/components/highlight';
 
-import css from './Comparison.module.css';
+import css from './MergeView.module.css';
 
 export interface MergeProps {
   label: string;
