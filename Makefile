@@ -3,13 +3,21 @@
 # Tests build into a cache outside the clone, so that a second clone need not start anew.
 TEST_TARGET := $(or $(CARGO_TARGET_DIR),$(HOME)/.cache/haft/target)
 
-.PHONY: run build console test check crash clients real-model pictures bench guide
+# Where `make install` puts haft.
+PREFIX ?= /usr/local
+
+.PHONY: run build install console test check crash upgrade clients real-model pictures bench guide
 
 run: console ## build and start Haft
 	cargo run --release -p haft --target-dir target -- serve
 
 build: console ## the release binary at target/release/haft
 	cargo build --release -p haft --target-dir target
+
+install: ## copies target/release/haft into PREFIX/bin: `make install PREFIX=$HOME/.local`; /usr/local by default
+	@test -x target/release/haft || { echo "target/release/haft does not exist: run make build first" >&2; exit 1; }
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 target/release/haft "$(DESTDIR)$(PREFIX)/bin/haft"
 
 console: ## the web console, into web/dist
 	scripts/console
@@ -24,6 +32,9 @@ check: ## the inner loop: format, lint, and the quick tests; `make check CRATE=h
 
 crash: ## servers that die N times, on SQLite and PostgreSQL: `make crash N=10000`, and `SEED=…` for the same again
 	N=$(or $(N),1000) SEED=$(SEED) CARGO_TARGET_DIR=$(TEST_TARGET) scripts/crash
+
+upgrade: ## the release candidate beside this version on one PostgreSQL; builds the candidate the first time
+	CARGO_TARGET_DIR=$(TEST_TARGET) scripts/upgrade
 
 clients: ## the client libraries of others at /v1, each through its own program
 	scripts/clients

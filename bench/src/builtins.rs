@@ -53,7 +53,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     }
     print("Built-in tools, through the pipeline", &rows);
     println!(
-        "  the calculator's first call takes {:.0} ms and {:.1} MB",
+        "  the calculator's first call takes {:.0} ms and {:.1} MiB",
         loading.as_secs_f64() * 1e3,
         after - before
     );

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context;
 use serde_json::{Value, json};
 
-/// The token of whoever asks.
-pub(crate) const TOKEN: &str = "bench";
+/// The admin token of the servers under test.
+pub(crate) const TOKEN: &str = "bench-token-of-an-admin";
 
 /// The binary beside our own; none where it is not built.
 pub(crate) fn binary() -> anyhow::Result<Option<PathBuf>> {

@@ -17,10 +17,10 @@ use crate::load::{Round, Target};
 use crate::machine::machine;
 use crate::nginx::Nginx;
 use crate::scratch::Scratch;
-use crate::table::print;
+use crate::table::{median, print};
 
-const ROUNDS: usize = 5;
-const ROUND: Duration = Duration::from_secs(2);
+const ROUNDS: usize = 9;
+const ROUND: Duration = Duration::from_secs(1);
 const WARM_UP: Duration = Duration::from_secs(1);
 const SETTLING: Duration = Duration::from_millis(300);
 
@@ -67,7 +67,8 @@ impl Door {
     }
 }
 
-pub(crate) async fn run() -> anyhow::Result<()> {
+/// Measures this build, and with `other` a second binary in the same rounds.
+pub(crate) async fn run(other: Option<&Path>) -> anyhow::Result<()> {
     let Some(binary) = binary()? else {
         println!("\nHops are not measured: build the binary first (`make build`)");
         return Ok(());
@@ -78,6 +79,14 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let door = Door::open(&binary, upstream.address())?;
     let watched = Door::open(&binary, upstream.address())?;
     let mut listener = Listener::start(watched.server.address()).await?;
+    let others = match other {
+        Some(other) => Some((Door::open(other, upstream.address())?, Door::open(other, upstream.address())?)),
+        None => None,
+    };
+    let _other_listener = match &others {
+        Some((_, watched)) => Listener::start(watched.server.address()).await?,
+        None => None,
+    };
 
     let mut hops = vec![
         Hop::new("bare: axum and hyper's client", bare.target("/plain")),
@@ -88,6 +97,10 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     }
     hops.push(Hop::new("haft: POST /api/tools/{name}/execute", door.target()));
     hops.push(Hop::new("haft, with a listener to all events", watched.target()));
+    if let Some((plain, watched)) = &others {
+        hops.push(Hop::new("the other binary", plain.target()));
+        hops.push(Hop::new("the other binary, with a listener", watched.target()));
+    }
     for connections in [1, 16, 64] {
         for hop in &hops {
             hop.target.round(connections, WARM_UP).await?;
@@ -113,15 +126,18 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The middle of the rounds, beside that of the first hop; the next rounds begin anew.
+/// Prints the median of the rounds, and the median of each round's ratio to the first hop's round of the same turn:
+/// a busy moment of a shared machine is in both. Clears the rounds.
 fn show(connections: usize, hops: &mut [Hop]) {
     let heading = ["", "CPU per call", "to bare", "calls/s", "to bare", "median", "slowest 1 %"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
-    let mut base: Option<Round> = None;
-    for hop in hops {
-        let middle = Round::middle(&std::mem::take(&mut hop.rounds));
-        let beside =
-            |figure: fn(&Round) -> f64| base.as_ref().map_or(1.0, |base| figure(&middle) / figure(base));
+    let rounds: Vec<Vec<Round>> = hops.iter_mut().map(|hop| std::mem::take(&mut hop.rounds)).collect();
+    let base = rounds.first().map(Vec::as_slice).unwrap_or_default();
+    for (hop, rounds) in hops.iter().zip(&rounds) {
+        let middle = Round::middle(rounds);
+        let beside = |figure: fn(&Round) -> f64| {
+            median(rounds.iter().zip(base).map(|(round, base)| figure(round) / figure(base)).collect())
+        };
         rows.push(vec![
             hop.name.to_owned(),
             format!("{:.1} µs", middle.cpu),
@@ -131,7 +147,6 @@ fn show(connections: usize, hops: &mut [Hop]) {
             format!("{:.0} µs", middle.median),
             format!("{:.0} µs", middle.slowest),
         ]);
-        base.get_or_insert(middle);
     }
     print(&format!("One hop, {connections} connections (client and upstream on the same cores)"), &rows);
 }

@@ -13,7 +13,7 @@ use axum::{Json, Router};
 use haft_core::CallError;
 use haft_core::user::Scope;
 use haft_egress::Egress;
-use haft_server::{App, ModelSettings, Settings, StoredModels, StoredSecrets};
+use haft_server::{App, ConnectionSettings, ModelSettings, Settings, StoredModels, StoredSecrets};
 use haft_store::{CallLog, Database, Key, MasterKeys, Store};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use crate::no_op::engine;
 use crate::table::print;
 
 const ROUNDS: usize = 5;
-const ROUND: Duration = Duration::from_secs(2);
+const ROUND: Duration = Duration::from_secs(1);
 
 /// Runs one of the servers until it is killed.
 pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
@@ -45,7 +45,7 @@ pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
                 axum::serve(listener, router).await?;
             }
             _ => {
-                let router = {
+                let app = {
                     let store = store().await?;
                     let secrets =
                         Arc::new(StoredSecrets::new(store.clone(), uuid::Uuid::nil().into(), HashMap::new()));
@@ -59,9 +59,10 @@ pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
                         ModelSettings::default(),
                     );
                     let (models, settings) = (Arc::new(models), Settings::default());
-                    App::new(engine(10)?, (store, log), secrets, models, egress, metrics, settings).router()
+                    App::new(engine(10)?, (store, log), secrets, models, egress, metrics, settings)
                 };
-                haft_server::serve(listener, router, CancellationToken::new(), Duration::ZERO).await?;
+                let (settings, stop) = (ConnectionSettings::default(), CancellationToken::new());
+                haft_server::serve(listener, app, settings, stop, Duration::ZERO).await;
             }
         }
         Ok(ExitCode::SUCCESS)

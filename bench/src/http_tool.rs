@@ -26,7 +26,7 @@ use crate::no_op::Forgetful;
 use crate::table::{median, print};
 
 const ROUNDS: usize = 7;
-const ROUND: Duration = Duration::from_secs(2);
+const ROUND: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CITY: &str = "Tokyo";
 

@@ -13,6 +13,7 @@ mod haft;
 mod hops;
 mod http;
 mod http_tool;
+mod import;
 mod listener;
 mod load;
 mod log;
@@ -26,6 +27,7 @@ mod start;
 mod table;
 mod tasks;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -46,6 +48,11 @@ fn main() -> anyhow::Result<ExitCode> {
         [first @ .., "--rows", rows] => (first, rows.replace('_', "").parse::<u64>().context("--rows")?),
         others => (others, log::ROWS),
     };
+    // A second binary, such as that of an older commit, measured in the same run.
+    let (words, other) = match words {
+        [first @ .., "--beside", path] => (first, Some(Path::new(*path))),
+        others => (others, None),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         match words {
@@ -53,10 +60,11 @@ fn main() -> anyhow::Result<ExitCode> {
             // One part alone, for whoever works on it.
             ["pipeline"] => tokio::spawn(pipeline::run()).await?,
             ["builtins"] => tokio::spawn(builtins::run()).await?,
-            ["start"] => start::run(),
+            ["start"] => start::run(other),
             ["http"] => http::run().await,
             ["http-tool"] => http_tool::run().await,
-            ["hops"] => hops::run().await,
+            ["hops"] => hops::run(other).await,
+            ["import"] => import::run().await,
             ["tasks"] => tasks::run().await,
             ["agent"] => agent::run(agent::ROUND).await,
             // Shorter rounds, to see that it works.
@@ -84,10 +92,11 @@ async fn all(rows: u64) -> anyhow::Result<()> {
     // On a worker, as calls in a server are.
     tokio::spawn(pipeline::run()).await??;
     tokio::spawn(builtins::run()).await??;
-    start::run()?;
+    start::run(None)?;
     http::run().await?;
     http_tool::run().await?;
-    hops::run().await?;
+    hops::run(None).await?;
+    import::run().await?;
     tasks::run().await?;
     agent::run(agent::ROUND).await?;
     log::run(rows).await

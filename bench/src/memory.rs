@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-/// Resident memory of a process, in MB.
+/// Resident memory of a process, in MiB.
 pub(crate) fn resident_of(process: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a size")?;

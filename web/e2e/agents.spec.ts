@@ -113,16 +113,35 @@ test('what somebody else saved meanwhile is not written over, and that is said',
   await expect(page.getByText('Somebody else has changed this agent since.')).toBeVisible();
 
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByRole('alert')).toContainText('version');
+  const conflict = page.getByRole('dialog', { name: 'Changed while you were editing' });
+  await expect(conflict).toContainText('Version 2 was saved');
+  await conflict.getByRole('button', { name: 'Back to editing' }).click();
   expect((await haft.api<Agent>('GET', `/api/agents/${made.id}`)).systemPrompt).toBe('Theirs.');
 
   await page.getByRole('button', { name: 'Discard mine and reload' }).click();
   await expect(page.getByLabel('System prompt')).toHaveValue('Theirs.');
-  await expect(page.getByRole('alert')).toBeHidden();
+  await expect(page.getByText('Somebody else has changed this agent since.')).toBeHidden();
   await page.getByLabel('System prompt').fill('Mine, after theirs.');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Unsaved changes')).toBeHidden();
   expect((await haft.api<Agent>('GET', `/api/agents/${made.id}`)).systemPrompt).toBe('Mine, after theirs.');
+});
+
+test('one keeps an agent as one changed it, and what somebody else changed of it as well', async ({ console: page, haft }) => {
+  const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', systemPrompt: 'First.', description: 'First.' });
+  await page.goto(`${haft.url}/agents/${made.id}`);
+  await page.getByLabel('System prompt').fill('Mine.');
+  await haft.api('PATCH', `/api/agents/${made.id}`, { systemPrompt: 'Theirs.', description: 'Theirs.' });
+  await page.getByRole('button', { name: 'Compare and keep mine' }).click();
+  const conflict = page.getByRole('dialog', { name: 'Changed while you were editing' });
+  await expect(conflict.getByText('Theirs.').first()).toBeVisible();
+  await expect(conflict.getByText('Mine.').first()).toBeVisible();
+  await conflict.getByRole('button', { name: 'Keep mine' }).click();
+  await expect(conflict).toBeHidden();
+  await expect(page.getByText('Unsaved changes')).toBeHidden();
+  await expect(page.getByRole('textbox', { name: 'Description' })).toHaveValue('Theirs.');
+  const stored = await haft.api<Agent & { description: string }>('GET', `/api/agents/${made.id}`);
+  expect([stored.systemPrompt, stored.description]).toEqual(['Mine.', 'Theirs.']);
 });
 
 test('leaving with unsaved changes asks first', async ({ console: page, haft }) => {

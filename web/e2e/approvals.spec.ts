@@ -36,7 +36,7 @@ test('an approval is edited, refused where it does not fit, and sent once as it 
   await makePay(haft, upstream);
   const id = await askFor(haft, 500);
   // Whoever looks elsewhere sees that somebody is asked.
-  await page.getByRole('link', { name: 'Approvals: 1 waiting' }).click();
+  await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
   const card = cards(page);
   await expect(card).toContainText('amount > 100');
   await expect(card).toContainText('Changes something');
@@ -119,7 +119,7 @@ test('who may only call sees what waits, and cannot decide', async ({ page, haft
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Personal', exact: true }).click();
   await page.getByRole('menuitemradio', { name: 'Paying team' }).click();
-  await page.getByRole('link', { name: 'Approvals: 1 waiting' }).click();
+  await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
   await expect(cards(page)).toContainText('Editors of this space decide.');
   await expect(cards(page).getByRole('textbox', { name: 'Amount' })).toHaveValue('500');
   for (const name of ['Approve', 'Deny', 'Edit']) await expect(page.getByRole('button', { name })).toBeHidden();
@@ -130,7 +130,7 @@ test('a tool asks only when its condition holds, and a wrong one is said at its 
     name: 'pay', description: 'Pays.', type: 'http', config: { method: 'POST', url: `${upstream.url}/payments`, body: { amount: '{{amount}}' } },
   });
   await page.goto(`${haft.url}/tools/pay?tab=definition`);
-  await page.getByRole('tab', { name: 'Limits' }).click();
+  await page.getByRole('tab', { name: 'Safety' }).click();
   const condition = page.getByRole('textbox', { name: 'Ask only when' });
   await expect(condition).toBeHidden();
   await page.getByRole('button', { name: /When an agent calls it/ }).click();

@@ -64,8 +64,8 @@ test('filters are in the address and stay there', async ({ console: page, haft, 
   await page.reload();
   await expect(rows(page)).toHaveCount(2);
   const chosen = page.getByRole('list', { name: 'Filters in use' });
-  await expect(chosen.getByRole('button', { name: 'Remove filter Tool: calculator' })).toBeVisible();
-  await chosen.getByRole('button', { name: 'Remove filter Tool: calculator' }).click();
+  await expect(chosen.getByRole('button', { name: 'Remove filter Tool calculator' })).toBeVisible();
+  await chosen.getByRole('button', { name: 'Remove filter Tool calculator' }).click();
   await expect(rows(page)).toHaveCount(3);
   await expect(page).not.toHaveURL(/tool=/);
   await chosen.getByRole('button', { name: 'Clear all' }).click();
@@ -120,6 +120,14 @@ test('a call is opened by a press, by keys and by its address, and tells all of 
   await expect(opened).toBeHidden();
   await expect(page).not.toHaveURL(/call=/);
   await expect(rows(page).first().getByRole('link')).toBeFocused();
+});
+
+test('an ignored argument is listed under the warnings of its call', async ({ console: page, haft }) => {
+  await call(haft, 'string', { operation: 'upper', text: 'abc', separator: ',' });
+  await page.goto(`${haft.url}/calls`);
+  await rows(page).getByRole('link', { name: 'string' }).click();
+  const warnings = panel(page, 'string').getByText(/^Warnings/);
+  await expect(warnings).toContainText('separator was ignored');
 });
 
 test('a call is made again, and the new one leads back to the first', async ({ console: page, haft, upstream }) => {

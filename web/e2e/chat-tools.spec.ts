@@ -34,7 +34,7 @@ test('calls that are made at once are seen while they run, and opened to all tha
   await page.getByRole('button', { name: 'Jump to latest' }).click();
   await expect(page.getByText('Oslo is warmer.')).toBeInViewport();
   await page.setViewportSize({ width: 1280, height: 800 });
-  const card = page.getByRole('region', { name: 'Tool calls' });
+  const card = page.getByRole('group', { name: 'Tool calls' });
   await expect(card.getByRole('tree', { name: 'Arguments' })).toContainText('Oslo');
   await expect(card.getByRole('tree', { name: 'Result' })).toContainText('temperature');
   await card.getByRole('radio', { name: 'Raw' }).click();
@@ -53,7 +53,7 @@ test('a call that fails says what went wrong, and the agent goes on', async ({ c
   const failed = call(page, /Failed weather/);
   await expect(failed).toContainText('Not found');
   await failed.click();
-  const card = page.getByRole('region', { name: 'Tool calls' });
+  const card = page.getByRole('group', { name: 'Tool calls' });
   await expect(card.getByRole('alert')).toContainText('404');
   await expect(card.getByRole('link', { name: 'Open in Calls' })).toBeVisible();
   await failed.click();
@@ -99,7 +99,7 @@ test('calls are seen to go on, and are stopped while they run', async ({ console
   model.replies = [{ calls: [{ name: 'render', arguments: {} }] }, { calls: [{ name: 'weather', arguments: { city: 'Oslo' } }] }, { text: 'Never said.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'Make it');
-  const bar = page.getByRole('region', { name: 'Tool calls' }).getByRole('progressbar');
+  const bar = page.getByRole('group', { name: 'Tool calls' }).getByRole('progressbar');
   await expect(bar).toHaveAttribute('aria-valuenow', '40');
   more.open();
   await expect(bar).toHaveAttribute('aria-valuenow', '70');
@@ -120,7 +120,7 @@ test('a call that a person has to approve is changed and approved where it is wa
   model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'It is paid.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'Pay 500');
-  const card = page.getByRole('region', { name: 'Tool calls' });
+  const card = page.getByRole('group', { name: 'Tool calls' });
   await expect(card).toContainText('This call waits for a person.');
   await expect(card.getByRole('textbox', { name: 'Amount' })).toHaveValue('500');
   await card.getByRole('button', { name: 'Edit' }).click();
@@ -166,5 +166,8 @@ test('who denies a call is back at it when what came of it is told first', async
   await expect(page.getByText('Then not.')).toBeVisible({ timeout: 20_000 });
   await expect(page.getByRole('dialog')).toBeHidden();
   await expect(call(page, /Failed pay/)).toBeFocused();
+  const decided = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().includes('/api/approvals/'));
   told.open();
+  await decided;
+  await expect(call(page, /Failed pay/)).toBeFocused();
 });

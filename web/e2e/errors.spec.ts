@@ -16,13 +16,29 @@ test('a server that fails is quoted with the id of the request, and asked again'
   await expect(page.getByRole('heading', { name: 'Tools', level: 1 })).toBeVisible();
 });
 
-test('a server that does not answer is told from one that fails', async ({ console: page, haft }) => {
+test('a request that failed on the network is repeated once while the server can be reached', async ({ console: page, haft }) => {
+  let isReached = false;
+  await page.route('**/healthz', (route) => {
+    isReached = true;
+    return route.continue();
+  });
+  await page.route('**/api/me', (route) => (isReached ? route.continue() : route.abort()));
+  await page.goto(`${haft.url}/agents`);
+  await expect(page.getByRole('heading', { name: 'Agents', level: 1 })).toBeVisible({ timeout: 20_000 });
+});
+
+test('a request that keeps failing while the server can be reached says so, in both languages, and promises nothing', async ({ console: page, haft }) => {
   await page.route('**/api/me', (route) => route.abort());
   await page.goto(`${haft.url}/agents`);
-  await expect(page.getByRole('heading', { name: 'The server does not answer', level: 1 })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'The request failed', level: 1 })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole('alert')).not.toContainText('by itself');
+  await page.evaluate(() => localStorage.setItem('haft.language', 'zh'));
+  await page.reload();
+  await expect(page.getByRole('heading', { name: '请求失败', level: 1 })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole('alert')).not.toContainText('自动打开');
   await page.unroute('**/api/me');
-  await page.getByRole('button', { name: 'To the overview' }).click();
-  await expect(page.getByRole('heading', { name: 'Welcome to Haft', level: 1 })).toBeVisible();
+  await page.getByRole('button', { name: '返回概览' }).click();
+  await expect(page.getByRole('heading', { name: '欢迎使用 Haft', level: 1 })).toBeVisible();
 });
 
 test('a page that breaks leaves the others alone, and is tried again', async ({ console: page }) => {
@@ -39,6 +55,31 @@ test('a page that breaks leaves the others alone, and is tried again', async ({ 
   await page.unroute('**/api/agents?*');
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(page.getByRole('link', { name: 'sample_assistant', exact: true })).toBeVisible();
+});
+
+test('offline, a page that was not opened before says so, and opens once the network is back', async ({ console: page, context }) => {
+  await page.getByRole('link', { name: 'Tools', exact: true }).click();
+  await context.setOffline(true);
+  await page.getByRole('link', { name: 'Calls', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'You are offline', level: 1 })).toBeVisible();
+  await expect(page.getByRole('alert')).toContainText('no network connection');
+  await expect(page.getByText('server was updated')).toBeHidden();
+  // Pages that were opened before are still there.
+  await page.getByRole('link', { name: 'Tools', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Tools', level: 1 })).toBeVisible();
+  await page.getByRole('link', { name: 'Calls', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'You are offline', level: 1 })).toBeVisible();
+  await context.setOffline(false);
+  await expect(page.getByRole('heading', { name: 'Calls', level: 1 })).toBeVisible();
+});
+
+test('a server that is away is told from one that was updated, in Chinese too, and waited for', async ({ console: page, context }) => {
+  await page.getByRole('button', { name: '中文' }).click();
+  await context.route(/healthz|assets/, (route) => route.abort());
+  await page.getByRole('link', { name: '任务', exact: true }).click();
+  await expect(page.getByRole('heading', { name: '服务器没有响应', level: 1 })).toBeVisible();
+  await context.unroute(/healthz|assets/);
+  await expect(page.getByRole('heading', { name: '任务', level: 1 })).toBeVisible();
 });
 
 test('what an updated server no longer has is loaded anew', async ({ console: page, haft }) => {

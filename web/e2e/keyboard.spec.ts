@@ -15,6 +15,17 @@ async function tabTo(page: Page, role: 'button' | 'textbox' | 'tab' | 'link' | '
   throw new Error(`no ${role} ${String(name)} is reached by ${key}`);
 }
 
+/** Types into the focused agent field and chooses the only option that is left. */
+async function chooseAgent(page: Page, text: string, name: string): Promise<void> {
+  await page.keyboard.type(text);
+  await expect(page.getByRole('option')).toHaveCount(1);
+  await page.keyboard.press('ArrowDown');
+  const id = await page.getByRole('option', { name }).getAttribute('id');
+  await expect(page.getByRole('combobox', { name: 'Agent', exact: true })).toHaveAttribute('aria-activedescendant', id ?? '');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { name: `Talk to ${name}` })).toBeVisible();
+}
+
 test('a tool is made and tried by the keyboard', async ({ console: page, haft, upstream }) => {
   await page.goto(haft.url);
   await page.getByRole('link', { name: 'Skip to content' }).focus();
@@ -96,11 +107,7 @@ chatTest('an agent is talked to, stopped, looked into and asked otherwise by the
   await page.keyboard.press('Enter');
   await expect(page.getByRole('textbox', { name: 'Message' })).toBeFocused();
   await tabTo(page, 'combobox', 'Agent');
-  await page.keyboard.type('gui');
-  await expect(page.getByRole('option', { name: 'guide' })).toBeVisible();
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('Enter');
-  await expect(page.getByRole('heading', { name: 'Talk to guide' })).toBeVisible();
+  await chooseAgent(page, 'gui', 'guide');
   await tabTo(page, 'textbox', 'Message', 'Shift+Tab');
   await page.keyboard.type('How is Oslo?');
   await page.keyboard.press('Enter');
@@ -138,4 +145,18 @@ chatTest('an agent is talked to, stopped, looked into and asked otherwise by the
   await expect(page.getByRole('dialog', { name: 'Rename conversation' }).getByRole('textbox', { name: 'Title' })).toBeFocused();
   await page.keyboard.press('Escape');
   await expect(page.getByRole('button', { name: 'More', exact: true })).toBeFocused();
+});
+
+chatTest('an agent is chosen from the list that is shown, before the server has answered the search', async ({ console: page, haft, upstream }) => {
+  await makeGuide(haft, upstream);
+  const search = gate();
+  await page.route(/\/api\/agents\?.*\bq=/, async (route) => {
+    await search.wait;
+    await route.continue();
+  });
+  await page.goto(`${haft.url}/chat`);
+  await page.getByRole('combobox', { name: 'Agent', exact: true }).focus();
+  await expect(page.getByRole('option', { name: 'sample_assistant' })).toBeVisible();
+  await chooseAgent(page, 'gui', 'guide');
+  search.open();
 });

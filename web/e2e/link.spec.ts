@@ -28,7 +28,7 @@ async function stranger(browser: Browser, options: Parameters<Browser['newContex
 
 test('an editor hands over a link, and who holds it approves with other arguments, once, without signing in', async ({ console: page, haft, upstream, browser }) => {
   const id = await ask(haft, upstream, 500);
-  await page.getByRole('link', { name: 'Approvals: 1 waiting' }).click();
+  await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
   await page.getByRole('article', { name: 'pay' }).getByRole('button', { name: 'Copy link' }).click();
   const dialog = page.getByRole('dialog', { name: 'Link to decide on pay' });
   await expect(dialog).toContainText('Whoever holds this link can approve or deny the call');

@@ -2,11 +2,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-import type { Browser, Page } from '@playwright/test';
-
-import { expect, type Haft, test } from './support/haft';
-
-const PASSWORD = 'a long enough one';
+import { expect, test } from './support/haft';
+import { arrive, enter, PASSWORD } from './support/people';
 
 test('what OpenAI’s libraries need is copied, with an agent of the space, and works', async ({ console: page, haft }) => {
   await haft.api('POST', '/api/providers', { name: 'play', kind: 'scripted', script: [{ text: 'Five inches.' }] });
@@ -165,10 +162,10 @@ test('language, theme and password are changed in the account', async ({ console
   await page.getByRole('radiogroup', { name: '语言' }).getByText('English').click();
 
   await page.getByLabel('New password').fill(PASSWORD);
-  await page.getByLabel('The same again').fill('another');
+  await page.getByLabel('Repeat password').fill('another');
   await expect(page.getByText('The two are not the same.')).toBeVisible();
-  await page.getByLabel('The same again').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Change password' }).click();
+  await page.getByLabel('Repeat password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Set password' }).click();
   await expect(page.getByText('Your password was changed.')).toBeVisible();
 
   await page.context().clearCookies();
@@ -178,23 +175,6 @@ test('language, theme and password are changed in the account', async ({ console
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
 });
-
-/** Somebody's own browser, signed in by name and password. */
-async function arrive(browser: Browser, haft: Haft, name: string, password: string): Promise<Page> {
-  const page = await (await browser.newContext()).newPage();
-  await page.goto(`${haft.url}/login`);
-  await page.getByRole('textbox', { name: 'Name' }).fill(name);
-  await page.getByLabel('Password').and(page.locator('input')).fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-  return page;
-}
-
-async function enter(page: Page, from: string, space: string): Promise<void> {
-  await page.getByRole('button', { name: from, exact: true }).click();
-  await page.getByRole('menuitemradio', { name: space }).click();
-  await expect(page.getByRole('button', { name: space, exact: true })).toBeVisible();
-}
 
 test('somebody is let into a shared space and may do there what their role allows', async ({ console: page, haft, browser }) => {
   test.setTimeout(90_000);
@@ -214,7 +194,7 @@ test('somebody is let into a shared space and may do there what their role allow
   await page.getByRole('dialog').getByRole('button', { name: 'Make space' }).click();
   await expect(page.getByRole('button', { name: 'Weather team', exact: true })).toBeVisible();
   await page.getByRole('button', { name: 'Add member' }).click();
-  await page.getByRole('dialog').getByRole('textbox', { name: 'Name or id' }).fill('ada');
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name', exact: true }).fill('ada');
   await page.getByRole('dialog').getByRole('button', { name: /Role/ }).click();
   await page.getByRole('option', { name: 'Viewer' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Add member' }).click();
@@ -228,7 +208,7 @@ test('somebody is let into a shared space and may do there what their role allow
   await expect(page.getByRole('heading', { name: 'guide', level: 1 })).toBeVisible();
   const agentUrl = page.url();
 
-  const ada = await arrive(browser, haft, 'ada', PASSWORD);
+  const ada = await arrive(browser, haft, 'ada');
   await enter(ada, 'Personal', 'Weather team');
   await ada.getByRole('link', { name: 'Tools', exact: true }).click();
   await expect(ada.getByRole('link', { name: 'Calculator' })).toBeVisible();
@@ -272,7 +252,7 @@ test('who may only look sees calls, and no way to make or change anything', asyn
   await page.getByRole('button', { name: 'Run' }).click();
   await expect(page.getByText('42').first()).toBeVisible();
 
-  const ada = await arrive(browser, haft, 'ada', PASSWORD);
+  const ada = await arrive(browser, haft, 'ada');
   await enter(ada, 'Personal', 'Weather team');
   await ada.goto(`${haft.url}/tools/calculator?tab=try`);
   await expect(ada.getByRole('heading', { name: 'Calculator', level: 1 })).toBeVisible();

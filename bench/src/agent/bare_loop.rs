@@ -84,10 +84,10 @@ impl From<Message> for Turn {
                     id,
                     name,
                     arguments,
-                    signature: None,
+                    ..Call::default()
                 };
                 let calls = tool_calls.into_iter().map(call).collect();
-                Self::Assistant { text: content.unwrap_or_default(), reasoning: None, calls }
+                Self::assistant(content.unwrap_or_default(), None, calls)
             }
             Message::Tool { tool_call_id, content } => {
                 let name = "weather".to_owned();
@@ -175,7 +175,8 @@ impl Loop {
         let mut request = ModelRequest::new(MODEL, turns);
         request.system = Some(INSTRUCTIONS.to_owned());
         let (name, description) = ("weather".to_owned(), "The weather of a city.".to_owned());
-        request.tools = vec![Arc::new(ToolDefinition { name, description, parameters: schema().into() })];
+        request.tools =
+            vec![Arc::new(ToolDefinition { name, description, parameters: schema().into(), strict: None })];
         loop {
             let mut asked = self.model.ask(&request, limits()).await?;
             let mut gathered = Gathered::of(&request);

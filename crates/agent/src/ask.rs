@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use haft_core::model_options::RESPONSE_FORMAT;
 use haft_core::{CallError, CallId, ErrorKind, Message};
 use haft_egress::Limits;
-use haft_llm::{Delta, EndReason, Gathered, ModelRequest, ToolChoice, Turn};
+use haft_llm::{Delta, EndReason, Gathered, ModelRequest, ToolChoice, Turn, dropped_before};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
@@ -24,6 +25,9 @@ haft_core::templates! {
     LEFT_OUT = "chat.toolLeftOut",
         "The model was not told of {tool}: {why}",
         "未向模型提供 {tool}：{why}";
+    OPTION_DROPPED = "chat.optionDropped",
+        "The model was asked without {name}, which its provider does not support",
+        "已去掉 {name} 后询问模型：其服务商不支持该选项";
     UNREADABLE = "chat.unreadableCall",
         "the model wrote a call that its provider could not read",
         "模型写出的调用无法被服务商解析";
@@ -71,9 +75,12 @@ pub(crate) async fn ask(
 ) -> Result<Answer, CallError> {
     let mut pauses = PAUSES.into_iter();
     let mut request = Cow::Borrowed(request);
+    // Options that the provider refused. A retry leaves them out.
+    let mut dropped = Vec::new();
+    let mut has_correction = false;
     loop {
         let mut is_told = false;
-        let asking = once(chosen, &request, telling, &mut is_told);
+        let asking = once(chosen, &request, telling, &mut is_told, &mut dropped);
         let answered = tokio::select! {
             answered = asking => answered,
             error = telling.over() => Err(error),
@@ -87,13 +94,18 @@ pub(crate) async fn ask(
         if is_told {
             telling.at.talk.tell(ChatEvent::MessageReset { step: telling.step });
         }
-        if error.message().id() == UNREADABLE.id && matches!(request, Cow::Borrowed(_)) {
+        dropped.extend(dropped_before(&error));
+        for name in &dropped {
+            request.to_mut().leave_out(name);
+        }
+        if error.message().id() == UNREADABLE.id && !has_correction {
+            has_correction = true;
             request.to_mut().turns.push(Turn::user(WRITE_ANEW));
         }
         let pause = error.pause_asked_for().unwrap_or(pause).min(LONGEST_PAUSE);
         let At { conversation, caller, turn, .. } = telling.at;
         tracing::warn!(
-            conversation.id = %conversation, request.id = caller.request.as_ref().map(ToString::to_string), turn,
+            conversation.id = %conversation, request.id = caller.request.as_ref().map(display), turn,
             step = telling.step, chat.model = format!("{}/{}", chosen.provider, chosen.name),
             kind = %error.kind(), %error, pause_ms = pause.as_millis() as u64,
             "Chat: the model failed; asking again"
@@ -114,17 +126,19 @@ async fn once(
     request: &ModelRequest,
     telling: &Telling<'_>,
     is_told: &mut bool,
+    dropped: &mut Vec<String>,
 ) -> Result<Answer, CallError> {
     let (at, began) = (Timestamp::now(), Instant::now());
     let limits = Limits { deadline: Some(began + LONGEST), bytes: LARGEST };
     let mut asked = chosen.model.ask(request, limits).await?;
+    dropped.append(&mut asked.dropped);
     let mut gathered = Gathered::of(request);
     let (step, talk) = (telling.step, &telling.at.talk);
     while let Some(delta) = asked.deltas.next().await {
         let delta = delta?;
         gathered.add(&delta);
         match delta {
-            Delta::Text(text) if !text.is_empty() => {
+            Delta::Text(text) if !text.is_empty() && request.response_format.is_none() => {
                 *is_told = true;
                 talk.tell(ChatEvent::Text { step, text });
             }
@@ -137,6 +151,7 @@ async fn once(
             | Delta::ReasoningSignature(_)
             | Delta::Call { .. }
             | Delta::Arguments { .. }
+            | Delta::Logprobs(_)
             | Delta::Usage(_)
             | Delta::End(_) => {}
         }
@@ -148,7 +163,7 @@ async fn once(
     if answer.end == EndReason::Malformed && !is_final {
         return Err(CallError::new(ErrorKind::Server, Message::new(&UNREADABLE)));
     }
-    if told != answer.text && !talk.is_final {
+    if told != answer.text && !talk.is_final && request.response_format.is_none() {
         // A call that was written as text was no text.
         talk.tell(ChatEvent::MessageReset { step });
         if let Some(thought) = answer.reasoning.as_ref().filter(|thought| !thought.text.is_empty()) {
@@ -160,7 +175,7 @@ async fn once(
     }
     for call in &mut answer.calls {
         // One id everywhere: in the journal, in the log of calls, for the task that it may become.
-        call.id = CallId::from(Uuid::now_v7()).to_string();
+        call.rename(CallId::from(Uuid::now_v7()).to_string());
     }
     let left_out = |tool: &haft_llm::LeftOut| {
         let why = vec![tool.why.clone()];
@@ -169,6 +184,12 @@ async fn once(
             .with_messages("why", why)
             .render(telling.at.caller.locale)
     };
+    // The response format is not dropped: the instructions have it.
+    let options = dropped.iter().filter(|name| *name != RESPONSE_FORMAT);
+    let warnings_of_options = options.map(|name| {
+        let message = Message::new(&OPTION_DROPPED).with("name", name);
+        message.render(telling.at.caller.locale)
+    });
     let guessed = answer.usage.is_none().then(|| {
         (size_of(request) + answer_size(&answer.text, answer.reasoning.as_ref(), &answer.calls)) as u64
     });
@@ -182,6 +203,9 @@ async fn once(
         model: format!("{}/{}", chosen.provider, chosen.name),
         at,
         ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        warnings: asked.left_out.iter().map(left_out).collect(),
+        logprobs: answer.logprobs,
+        format: None,
+        warnings: asked.left_out.iter().map(left_out).chain(warnings_of_options).collect(),
+        dropped: dropped.clone(),
     })
 }

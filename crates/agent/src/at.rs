@@ -177,14 +177,14 @@ impl At {
     pub(crate) fn tell(&self, step: u32, answer: &Answer) {
         for message in &answer.warnings {
             tracing::warn!(
-                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
+                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(display),
                 turn = self.turn, step, "Chat: {message}"
             );
             self.talk.tell(ChatEvent::Warning { message: message.clone() });
         }
         for call in answer.calls.iter().filter_map(begun) {
             tracing::info!(
-                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(ToString::to_string),
+                conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(display),
                 turn = self.turn, step, call.id = %call.call_id, tool.name = call.name, "Chat: tool call"
             );
             self.talk.tell(ChatEvent::called(step, &call));
@@ -193,9 +193,8 @@ impl At {
 
     /// The turn as the log has it.
     pub(crate) fn logged(&self) -> Logged {
-        let Caller { space, ref request, .. } = self.caller;
-        let request = request.clone();
-        Logged { space, conversation: self.conversation, request, turn: self.turn }
+        let Caller { space, request, .. } = &self.caller;
+        Logged { space: *space, conversation: self.conversation, request: request.clone(), turn: self.turn }
     }
 }
 
@@ -212,7 +211,7 @@ impl Chat {
     pub(crate) fn done(&self, turn: Logged, result: &ToolExecutionResult) {
         let kind = || Some(self.0.tools.in_space(turn.space).get(&result.tool_name)?.spec.kind.to_string());
         tracing::info!(
-            conversation.id = %turn.conversation, request.id = turn.request.map(tracing::field::display), turn = turn.turn,
+            conversation.id = %turn.conversation, request.id = turn.request.as_ref().map(display), turn = turn.turn,
             call.id = %result.call_id, tool.name = %result.tool_name, tool.kind = kind(),
             call.ms = result.execution_time.as_millis() as u64, call.attempts = result.attempts,
             call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),

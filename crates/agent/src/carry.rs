@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{
-    BoxFuture, CallError, CallId, CallOptions, Caller, Effect, ErrorKind, Message, Reply, RunId, Short,
-    ToolExecutionResult,
+    Binding, BoxFuture, CallError, CallId, CallOptions, Effect, ErrorKind, Message, Policy, PolicyRule,
+    Reply, RunId, Short, ToolExecutionResult, Violation,
 };
 use haft_engine::{CallRequest, Foreseen};
 use haft_runs::{Begin, Halt, NewRun, Planned, RunContext, Wait};
@@ -14,11 +14,12 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::at::At;
+use crate::call_history::log_id;
 use crate::chat::Chat;
 use crate::event::ChatEvent;
 use crate::result::{answered, failed, heard, shown};
 use crate::toolbox::{Bound, How};
-use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, key};
+use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, Turn, key};
 
 haft_core::templates! {
     NO_TOOL = "chat.noTool",
@@ -33,9 +34,9 @@ haft_core::templates! {
     TOO_MANY = "chat.tooMany",
         "not carried out: the {most} calls of this turn are used up; answer with what is known",
         "未执行：本轮的 {most} 个调用已用完；请根据已有信息回答";
-    LOST = "chat.lost",
-        "{tool} was sent, and then the server ended; whether it took effect is not known, and it was not sent again",
-        "{tool} 已发送，但服务器随后终止；是否生效未知，未再次发送";
+    BINDING_ONLY = "chat.bindingOnly",
+        "can be set by the agent's binding only; leave it out",
+        "只能由智能体的绑定设置；请去掉该参数";
     OUTER_SPENT = "chat.outerCalls",
         "not carried out: the calls of the turn that asked this agent are used up; answer with what is known",
         "未执行：发起询问的那一轮的调用次数已用完；请根据已有信息回答";
@@ -70,15 +71,32 @@ impl Chat {
     ) -> Result<(), Halt> {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
         let (step, calls) = (last.step, last.calls.clone());
+        let from_text: Vec<bool> = last.answer.calls.iter().map(|call| call.is_from_text).collect();
+        let has_crashed = cx.run().deaths > 0;
         let mut plans = Vec::with_capacity(calls.len());
         for (place, call) in calls.iter().enumerate() {
             let is_lost = cx.is_lost(&key::call(at.turn, step, place));
             plans.push(match &call.state {
                 CallState::Running if is_lost => {
-                    let options = CallOptions { binding: at.toolbox.binding(&call.name), ..at.options(call) };
-                    Some(Plan::Told(self.unknown(&at.caller, call, options).await))
+                    let binding = at.toolbox.binding(&call.name);
+                    let options = CallOptions { binding, ..at.options(call, transcript) };
+                    Some(Plan::Told(self.unknown(cx, &at.caller, call, options).await))
                 }
-                CallState::Running => Some(self.plan(at, transcript, call, place).await),
+                CallState::Running => {
+                    let is_from_text = from_text.get(place).copied().unwrap_or_default();
+                    let logged = match has_crashed {
+                        true => self.logged(cx, &at.caller, call, true).await,
+                        false => None,
+                    };
+                    Some(match logged {
+                        Some(result) => {
+                            // It was made before the crash, and counts as one call of the turn.
+                            let _ = at.allowance.take_call();
+                            Plan::Told(result)
+                        }
+                        None => self.plan(at, transcript, call, place, is_from_text).await,
+                    })
+                }
                 CallState::Awaited(_) | CallState::Pending(_) | CallState::Done(_) => None,
             });
         }
@@ -184,7 +202,14 @@ impl Chat {
     }
 
     /// Decides what is to be done with a call.
-    async fn plan(&self, at: &At, transcript: &Transcript, call: &StepCall, place: usize) -> Plan {
+    async fn plan(
+        &self,
+        at: &At,
+        transcript: &Transcript,
+        call: &StepCall,
+        place: usize,
+        is_from_text: bool,
+    ) -> Plan {
         let refuse =
             |error: CallError| Plan::Told(failed(&call.call_id, &call.name, error, at.caller.locale));
         if place >= MOST_AT_ONCE {
@@ -216,7 +241,12 @@ impl Chat {
             return refuse(CallError::new(ErrorKind::Validation, message));
         };
         match how {
-            How::Tool(bound) => self.plan_tool(at, call, &bound, fields).await,
+            How::Tool(bound) if bound.binding_only.iter().any(|name| fields.contains_key(name)) => {
+                let names = bound.binding_only.iter().filter(|name| fields.contains_key(*name));
+                let message = |name: &String| Violation::new(name.as_str(), Message::new(&BINDING_ONLY));
+                refuse(CallError::invalid(names.map(message).collect()))
+            }
+            How::Tool(bound) => self.plan_tool(at, transcript, call, &bound, fields, is_from_text).await,
             How::FindTools => Plan::Told(at.find_tools(call, fields)),
             How::TaskResult => Plan::Told(at.task_result(call, fields, transcript)),
             How::ReadResult => Plan::Told(self.read_result(at, call, fields).await),
@@ -227,19 +257,30 @@ impl Chat {
     async fn plan_tool(
         &self,
         at: &At,
+        transcript: &Transcript,
         call: &StepCall,
         bound: &Arc<Bound>,
         fields: &Map<String, Value>,
+        is_from_text: bool,
     ) -> Plan {
+        let mut binding = bound.binding.clone();
+        let mut bearing = self.0.tools.bearing(&at.caller, &bound.id, binding.as_deref()).await;
+        let only_reads = bearing
+            .as_ref()
+            .is_ok_and(|bearing| bearing.as_ref().is_some_and(|bearing| bearing.effect == Effect::Read));
+        if is_from_text && !only_reads {
+            // A text may only look like a call, so a person decides whether it is one.
+            binding = Some(Arc::new(asking(binding.as_deref())));
+            bearing = self.0.tools.bearing(&at.caller, &bound.id, binding.as_deref()).await;
+        }
         let options = CallOptions {
             timeout: bound.overrides.timeout.map(Duration::from_millis),
             retries: bound.overrides.retry_count,
-            binding: bound.binding.clone(),
-            ..at.options(call)
+            binding,
+            ..at.options(call, transcript)
         };
         let request =
             CallRequest { tool: bound.id.clone(), arguments: Value::Object(fields.clone()), options };
-        let bearing = self.0.tools.bearing(&at.caller, &bound.id, bound.binding.as_deref()).await;
         let Ok(Some(bearing)) = bearing else {
             // Calling it says why it cannot be called.
             return Plan::Call(Box::new(request), Effect::Write);
@@ -267,10 +308,11 @@ impl Chat {
         at: &'a At,
         step: u32,
         call: &'a StepCall,
-        request: CallRequest,
+        mut request: CallRequest,
     ) -> BoxFuture<'a, Result<Value, Halt>> {
         Box::pin(async move {
             let locale = at.caller.locale;
+            request.options.log_id = log_id(&call.call_id);
             let (call_id, name) = (call.call_id.clone(), call.name.clone());
             let mut result = match self.call_in_time(at, request).await {
                 Ok(result) => {
@@ -389,30 +431,20 @@ impl Chat {
         }
         Ok(())
     }
-
-    /// A call that was under way when a process died, and that may not be made again.
-    pub(crate) async fn unknown(&self, caller: &Caller, call: &StepCall, options: CallOptions) -> Value {
-        let message = Message::new(&LOST).with("tool", &call.name);
-        let error = CallError::new(ErrorKind::Unknown, message);
-        let request = CallRequest { tool: call.name.clone(), arguments: call.arguments.clone(), options };
-        match self.0.tools.settle(caller, request, error.clone()).await {
-            Ok(result) => shown(&result, caller.locale),
-            Err(_) => failed(&call.call_id, &call.name, error, caller.locale),
-        }
-    }
 }
 
 impl At {
     /// What every call of the turn has in common.
-    fn options(&self, call: &StepCall) -> CallOptions {
-        CallOptions {
+    fn options(&self, call: &StepCall, transcript: &Transcript) -> CallOptions {
+        let options = CallOptions {
             call_id: Some(call.call_id.clone()),
             agent: self.agent.as_ref().map(|agent| agent.id),
             conversation: self.recorded,
             depth: self.depth + 1,
             allowance: Some(self.allowance.clone()),
             ..CallOptions::default()
-        }
+        };
+        options.trace(transcript.open().and_then(Turn::trace).cloned())
     }
 
     /// Tells what became tasks and what has come, where that was not told yet.
@@ -439,6 +471,18 @@ impl At {
             None => json!({"status": "unknown", "callId": wanted, "note": "no call of this id is pending"}),
         };
         answered(&call.call_id, &call.name, data)
+    }
+}
+
+/// A binding under which a person is asked before each call. One that blocks stays as it is.
+fn asking(binding: Option<&Binding>) -> Binding {
+    let binding = binding.cloned().unwrap_or_default();
+    match binding.policy.strictest() {
+        Policy::Block => binding,
+        Policy::Allow | Policy::Ask => {
+            let policy = PolicyRule::read(Some(Policy::Ask), None).unwrap_or_default();
+            Binding { policy, ..binding }
+        }
     }
 }
 

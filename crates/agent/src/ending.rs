@@ -14,6 +14,7 @@ use crate::chat::Chat;
 use crate::chat_run::ChatRun;
 use crate::event::{ChatEvent, steps_of};
 use crate::live::Talk;
+use crate::toolbox::{How, Offered};
 use crate::transcript::{Answer, CallState, Finish, Transcript, Turn, TurnEnd, key};
 use crate::turn::{locale_of, request_of};
 
@@ -56,7 +57,7 @@ impl Chat {
         let turn = open.turn;
         if let Some(error) = &error {
             tracing::warn!(
-                conversation.id = %cx.run().id, request.id = request_of(open), turn, kind = %error.kind(), %error,
+                conversation.id = %cx.run().id, request.id = request_of(open).map(display), turn, kind = %error.kind(), %error,
                 "Chat: the turn failed"
             );
         }
@@ -77,7 +78,7 @@ impl Chat {
         };
         let ms = end.at.duration_since(open.setup.at).as_millis();
         tracing::info!(
-            conversation.id = %cx.run().id, request.id = request_of(open), turn, chat.finish = finish.as_str(),
+            conversation.id = %cx.run().id, request.id = request_of(open).map(display), turn, chat.finish = finish.as_str(),
             chat.steps = steps_of(open), chat.total_ms = ms as u64, "Chat: finished"
         );
         cx.put(&key::end(turn), serde_json::to_value(&end).unwrap_or_default());
@@ -129,7 +130,7 @@ impl Chat {
                     binding: self.bound(caller.space, chat.agent, &call.name).await,
                     ..CallOptions::default()
                 };
-                let result = self.unknown(&caller, call, options).await;
+                let result = self.unknown(cx, &caller, call, options).await;
                 cx.put(&key, result.clone());
                 call.state = CallState::Done(Arc::new(result));
             }
@@ -145,11 +146,23 @@ impl Chat {
     }
 }
 
-/// What whoever asked should know of a last answer.
+/// Whether a tool ends the turn with its text.
+pub(crate) fn ends_turn(offered: &Offered) -> bool {
+    match &offered.how {
+        How::Tool(bound) => bound.id == STOP,
+        How::Client | How::FindTools | How::TaskResult | How::ReadResult => false,
+    }
+}
+
+/// The warning about a last answer that is cut, refused or empty. A refusal under a response format is a warning itself.
 pub(crate) fn remark(answer: &Answer) -> Option<&'static Template> {
+    if answer.refusal().is_some() {
+        return None;
+    }
     let is_empty = answer.text.trim().is_empty();
     match answer.end {
         EndReason::Length => Some(&CUT_SHORT),
+        EndReason::Refused => Some(&REFUSED),
         EndReason::Filtered if is_empty => Some(&REFUSED),
         EndReason::Filtered => Some(&FILTERED),
         EndReason::Stop | EndReason::ToolCalls | EndReason::Malformed | EndReason::Other => {
@@ -165,5 +178,5 @@ fn last_words(turn: &Turn) -> String {
         CallState::Done(result) if call.name == STOP => result["data"]["message"].as_str(),
         CallState::Done(_) | CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
     });
-    stopped.map_or_else(|| last.answer.text.clone(), str::to_owned)
+    stopped.unwrap_or_else(|| last.answer.said()).to_owned()
 }

@@ -1,6 +1,7 @@
 //! What happens in a turn, for whoever follows it while it happens.
 
 use haft_core::CallId;
+use haft_core::timestamp::rfc3339;
 use haft_llm::Usage;
 use serde_json::{Value, json};
 
@@ -133,8 +134,8 @@ impl ChatEvent {
             {
                 events.push(Self::Reasoning { step: number, text: reasoning.text.clone() });
             }
-            if !step.answer.text.is_empty() {
-                events.push(Self::Text { step: number, text: step.answer.text.clone() });
+            if !step.answer.said().is_empty() {
+                events.push(Self::Text { step: number, text: step.answer.said().to_owned() });
             }
             events.extend(step.calls.iter().map(|call| Self::called(number, call)));
             events.extend(step.calls.iter().filter_map(|call| Self::pending(number, call)));
@@ -147,6 +148,11 @@ impl ChatEvent {
             events.extend(Self::ended(turn, end));
         }
         events
+    }
+
+    /// The final events of a turn whose conversation failed in the middle of it.
+    pub fn conversation_failed(error: &Value) -> Vec<Self> {
+        vec![Self::Error(error.clone()), Self::Done { finish: Finish::Error, steps: 0 }]
     }
 
     pub(crate) fn start(turn: &Turn) -> Self {
@@ -213,7 +219,8 @@ pub fn shown(letter: &Letter) -> Vec<Value> {
 
 fn shown_message(message: &Message, id: &str, asked: &Asked) -> Value {
     let content = message.shown();
-    let mut shown = json!({"role": message.role, "content": content, "messageId": id, "at": asked.at});
+    let mut shown =
+        json!({"role": message.role, "content": content, "messageId": id, "at": rfc3339(asked.at)});
     let calls = message.calls_shown();
     if !calls.is_empty() {
         shown["toolCalls"] = Value::Array(calls);
@@ -258,6 +265,9 @@ mod tests {
             model: String::new(),
             at,
             ms: 0,
+            logprobs: Vec::new(),
+            format: None,
+            dropped: Vec::new(),
             warnings: Vec::new(),
         };
         let setup = Setup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at };

@@ -25,7 +25,11 @@ const LARGEST: u64 = 64 << 20;
 
 /// A file as a model is shown it.
 pub(crate) fn as_image(file: &ArtifactBytes) -> Image {
-    Image { media_type: file.media_type.clone(), source: ImageSource::Data(STANDARD.encode(&file.bytes)) }
+    Image {
+        media_type: file.media_type.clone(),
+        detail: None,
+        source: ImageSource::Data(STANDARD.encode(&file.bytes)),
+    }
 }
 
 impl Chat {

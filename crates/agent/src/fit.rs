@@ -85,7 +85,7 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
 fn cut_longest(turns: &mut [Turn], excess: usize) -> Option<usize> {
     let results = turns.iter_mut().filter_map(|turn| match turn {
         Turn::ToolResults { results } => Some(results),
-        Turn::User { .. } | Turn::Assistant { .. } => None,
+        Turn::System { .. } | Turn::User { .. } | Turn::Assistant { .. } => None,
     });
     let longest = results.flatten().max_by_key(|result| result.content.len())?;
     let length = tokens(&longest.content);
@@ -105,7 +105,8 @@ pub(crate) fn size_of(request: &ModelRequest) -> usize {
         .iter()
         .map(|tool| tokens(&tool.description) + tokens(&tool.name) + json_size(&tool.parameters) / 4)
         .sum();
-    let system = request.system.as_deref().map(tokens).unwrap_or_default();
+    let named = request.named_system.iter().map(|named| tokens(&named.text)).sum::<usize>();
+    let system = request.system.as_deref().map(tokens).unwrap_or_default() + named;
     system + tools + request.turns.iter().map(turn_size).sum::<usize>()
 }
 
@@ -124,14 +125,15 @@ fn json_size(value: &serde_json::Value) -> usize {
 fn turn_size(turn: &Turn) -> usize {
     // Every turn has some words around it.
     4 + match turn {
-        Turn::User { parts } => parts
+        Turn::System { text, .. } => tokens(text),
+        Turn::User { parts, .. } => parts
             .iter()
             .map(|part| match part {
                 Part::Text { text } => tokens(text),
                 Part::Image(_) => IMAGE,
             })
             .sum(),
-        Turn::Assistant { text, reasoning, calls } => answer_size(text, reasoning.as_ref(), calls),
+        Turn::Assistant { text, reasoning, calls, .. } => answer_size(text, reasoning.as_ref(), calls),
         Turn::ToolResults { results } => results.iter().map(|result| 8 + tokens(&result.content)).sum(),
     }
 }
@@ -163,10 +165,10 @@ mod tests {
                 id: format!("c{place}"),
                 name: "look".into(),
                 arguments: "{}".into(),
-                signature: None,
+                ..Call::default()
             };
             turns.push(Turn::user(format!("question {place}")));
-            turns.push(Turn::Assistant { text: String::new(), reasoning: None, calls: vec![call] });
+            turns.push(Turn::assistant("", None, vec![call]));
             let (call_id, name) = (format!("c{place}"), "look".to_owned());
             let content = "word ".repeat(*length);
             turns.push(Turn::ToolResults {
@@ -179,7 +181,7 @@ mod tests {
     fn contents(request: &ModelRequest) -> Vec<bool> {
         let results = request.turns.iter().filter_map(|turn| match turn {
             Turn::ToolResults { results } => Some(results),
-            Turn::User { .. } | Turn::Assistant { .. } => None,
+            Turn::System { .. } | Turn::User { .. } | Turn::Assistant { .. } => None,
         });
         results.flatten().map(|result| result.content == FOLDED).collect()
     }

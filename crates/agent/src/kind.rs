@@ -2,6 +2,7 @@
 //!
 //! Nothing of the inner turn is kept but what its own calls leave on record.
 
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
 use haft_core::kind::{ConfigError, Kind, Prepared, ToolOutput};
@@ -11,6 +12,7 @@ use haft_core::{
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::chat::Chat;
@@ -93,13 +95,13 @@ impl OtherAgent {
         let (space, user, locale) = (context.space(), context.user(), context.locale());
         let caller =
             Caller { space, user, source: Source::Chat, locale, request: context.request().cloned() };
-        let request = context.request().map(ToString::to_string);
+        let (request, trace) = (context.request().map(ToString::to_string), context.trace().cloned());
         let first = Said {
             id: Uuid::now_v7().to_string(),
             messages: vec![Words::text(Role::User, words)],
             replaces: None,
             tools: Vec::new(),
-            asked: Asked { at: Timestamp::now(), locale, request, terms: None },
+            asked: Asked { at: Timestamp::now(), locale, request, terms: None, trace },
         };
         let run = ChatRun {
             agent: Some(agent.id),
@@ -113,16 +115,22 @@ impl OtherAgent {
         let meter = Arc::new(Allowance::meter(context.allowance().cloned()));
         let within = Within { depth, conversation, allowance: Some(meter.clone()) };
         let talk = Arc::new(Talk::unkept());
-        let turn = chat.once(&caller, &run, &talk, within, context.cancellation().clone()).await?;
+        let (chat, cancel) = (chat.clone(), context.cancellation().clone());
+        // A task has a stack of its own: eight agents within each other overflow one.
+        let mut inner = JoinSet::new();
+        inner.spawn(async move { chat.once(&caller, &run, &talk, within, cancel).await });
+        let Some(ended) = inner.join_next().await else { return Err(failed_task("it was not started")) };
+        let turn = ended.map_err(failed_task)??;
         let (steps, (calls, tokens)) = (turn.steps.len(), meter.metered());
         let failed = |why: &str| self.failed(why).detail("calls", calls).detail("tokens", tokens);
+        let refusal = turn.refusal().map(str::to_owned);
         let Some(end) = turn.end else { return Err(failed("it did not end")) };
         match (end.finish, end.error) {
             (Finish::Error, Some(error)) => Err(failed(error["message"].as_str().unwrap_or_default())),
             (Finish::Cancelled, _) => Err(crate::ask::cancelled()),
             (finish, _) => {
                 let told = json!({
-                    "answer": end.text, "finishReason": finish.as_str(), "steps": steps, "calls": calls,
+                    "answer": refusal.unwrap_or(end.text), "finishReason": finish.as_str(), "steps": steps, "calls": calls,
                     "tokens": tokens,
                 });
                 Ok(told.into())
@@ -136,7 +144,16 @@ impl OtherAgent {
     }
 }
 
+fn failed_task(reason: impl Display) -> CallError {
+    CallError::text(ErrorKind::Internal, format!("The turn of the inner agent failed: {reason}"))
+}
+
 impl Prepared for OtherAgent {
+    /// Its tools, and its model's provider, may use secrets of the caller.
+    fn acts_for_caller(&self) -> bool {
+        true
+    }
+
     /// Its tools may do anything.
     fn effect(&self) -> Effect {
         Effect::Write

@@ -5,9 +5,11 @@
 
 mod ask;
 mod at;
+mod call_history;
 mod carry;
 mod chat;
 mod chat_run;
+mod client_history;
 mod ending;
 mod event;
 mod files;
@@ -20,7 +22,9 @@ mod models;
 mod once;
 mod program;
 mod prompt;
+mod response_format;
 mod result;
+mod results_as_text;
 mod said;
 mod surroundings;
 mod toolbox;
@@ -36,10 +40,14 @@ pub use live::{Live, Talk};
 pub use models::{Asker, Chosen, Models, Wanted};
 pub use once::Within;
 pub use program::program;
-pub use said::{Asked, GoOn, Letter, Message, Piece, Returned, Role, Said, TaskEnded, Terms};
+pub use response_format::format_schema;
+pub use said::{
+    Asked, GoOn, Instruction, Letter, Message, Piece, ProviderCall, Returned, Role, Said, TaskEnded, Terms,
+};
 pub use surroundings::Surroundings;
 pub use transcript::{
-    Answer, CallState, Finish, Reason, Setup, StepCall, Task, Transcript, Turn, TurnEnd, TurnStep,
+    Answer, CallState, Finish, FormatCheck, Reason, Setup, StepCall, Task, Transcript, Turn, TurnEnd,
+    TurnStep,
 };
 
 /// Every message of this crate.
@@ -48,10 +56,13 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         ask::TEMPLATES,
         at::TEMPLATES,
         chat::TEMPLATES,
+        call_history::TEMPLATES,
         carry::TEMPLATES,
         ending::TEMPLATES,
         files::TEMPLATES,
         kind::TEMPLATES,
+        response_format::TEMPLATES,
+        results_as_text::TEMPLATES,
         turn::TEMPLATES,
     ];
     tables.into_iter().flatten().copied().collect()

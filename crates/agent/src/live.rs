@@ -16,7 +16,6 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::event::ChatEvent;
-use crate::transcript::Finish;
 
 /// Whoever was cut off in the middle of a turn finds it here for so long after its end.
 const REMEMBERED: Duration = Duration::from_secs(20);
@@ -153,10 +152,7 @@ impl Live {
     /// Ends a turn whose conversation cannot go on.
     pub(crate) fn fail(&self, conversation: RunId, error: &Value) {
         if let Some(talk) = self.talk(conversation).filter(|talk| !talk.is_over()) {
-            talk.end(vec![
-                ChatEvent::Error(error.clone()),
-                ChatEvent::Done { finish: Finish::Error, steps: 0 },
-            ]);
+            talk.end(ChatEvent::conversation_failed(error));
         }
     }
 
@@ -345,6 +341,7 @@ impl Talk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::Finish;
 
     #[tokio::test(start_paused = true)]
     async fn what_has_ended_is_known_for_a_while_and_not_in_any_number() {

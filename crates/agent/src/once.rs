@@ -60,7 +60,7 @@ impl Chat {
         let input = vec![Letter::Said(chat.first.clone())];
         let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
         tracing::info!(
-            conversation.id = %id, request.id = request_of(&turn), turn = 1,
+            conversation.id = %id, request.id = request_of(&turn).map(display), turn = 1,
             agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
         );
         talk.tell(ChatEvent::start(&turn));

@@ -123,7 +123,7 @@ impl ChatProgram {
         cx.put(&key::setup(transcript.last), serde_json::to_value(&setup).unwrap_or_default());
         let turn = Turn { turn: transcript.last, setup, input, steps: Vec::new(), end: None };
         tracing::info!(
-            conversation.id = %cx.run().id, request.id = request_of(&turn), turn = turn.turn,
+            conversation.id = %cx.run().id, request.id = request_of(&turn).map(display), turn = turn.turn,
             agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
         );
         transcript.turns.push(turn);
@@ -229,7 +229,9 @@ impl Program for ChatProgram {
         Box::pin(async move {
             let error = match why {
                 GaveUp::Failed(error) => error.to_json(Locale::En),
-                GaveUp::Unknown | GaveUp::Deaths | GaveUp::Cancelled => json!({"kind": ErrorKind::Internal}),
+                GaveUp::Unknown | GaveUp::Deaths | GaveUp::Cancelled | GaveUp::Denied => {
+                    json!({"kind": ErrorKind::Internal})
+                }
             };
             tracing::warn!(conversation.id = %context.run().id, %error, "A conversation ended that could not go on");
             self.0.live().fail(context.run().id, &error);

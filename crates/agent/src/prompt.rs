@@ -5,16 +5,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use haft_core::ModelOptions;
 use haft_core::agent::Agent;
+use haft_core::name::TASK_RESULT;
 use haft_llm::{
-    Call, Image, ModelRequest, Part, TOLD, ToolChoice, ToolDefinition, ToolResult, Turn as ModelTurn,
+    Call, Image, ModelRequest, NamedInstruction, Part, TOLD, ToolChoice, ToolDefinition, ToolResult,
+    Turn as ModelTurn,
 };
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::chat_run::ChatRun;
+use crate::client_history::{Results, spoken};
+use crate::models::Chosen;
 use crate::result::{cut, too_large};
 use crate::said::{Letter, Message, Piece, Role, TaskEnded};
-use crate::toolbox::TASK_RESULT;
 use crate::transcript::{CallState, Finish, StepCall, Transcript, Turn, TurnEnd};
 
 /// So many images a model is shown: the last of a conversation.
@@ -37,7 +42,7 @@ pub(crate) fn shown_images(transcript: &Transcript) -> Vec<String> {
 
 fn image_of(piece: &Piece) -> Option<&str> {
     match piece {
-        Piece::Image { url } => Some(url),
+        Piece::Image { url, .. } => Some(url),
         Piece::Text { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
     }
 }
@@ -47,17 +52,20 @@ pub(crate) fn request(
     chat: &ChatRun,
     agent: Option<&Agent>,
     transcript: &Transcript,
-    model: &str,
+    chosen: &Chosen,
     tools: Vec<Arc<ToolDefinition>>,
     images: &Images,
 ) -> ModelRequest {
     let config = agent.map(|agent| &agent.spec.config);
     let asking = &chat.asking;
     let tool_choice = asking.tool_choice.as_ref().or(config.and_then(|config| config.tool_choice.as_ref()));
+    let own = ModelOptions::default();
+    let options = asking.options.or(config.map_or(&own, |config| &config.options));
     ModelRequest {
-        model: model.to_owned(),
+        model: chosen.name.clone(),
         system: system(chat, agent, transcript),
-        turns: spoken_turns(transcript, images),
+        named_system: named_system(chat),
+        turns: spoken_turns(transcript, &format!("{}/{}", chosen.provider, chosen.name), images),
         tool_choice: choice(tool_choice),
         tools,
         parallel_tool_calls: asking
@@ -66,7 +74,11 @@ pub(crate) fn request(
             .unwrap_or(true),
         temperature: asking.temperature.or(config.and_then(|config| config.temperature)),
         max_tokens: asking.max_tokens.or(config.and_then(|config| config.max_tokens)),
+        response_format: options.response_format(),
+        format_in_instructions: false,
+        options,
         context_tokens: None,
+        text_tool_calls: false,
     }
 }
 
@@ -89,10 +101,9 @@ fn choice(written: Option<&Value>) -> ToolChoice {
 fn system(chat: &ChatRun, agent: Option<&Agent>, transcript: &Transcript) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(agent) = agent.filter(|agent| !agent.spec.system_prompt.trim().is_empty()) {
-        parts.push(agent.spec.system_prompt.clone());
+        parts.push(with_today(&agent.spec.system_prompt, transcript));
     }
-    let given = chat.first.messages.iter().filter(|message| message.role == Role::System);
-    parts.extend(given.map(Message::words));
+    parts.extend(instructions(chat).filter(|message| message.name.is_none()).map(Message::words));
     let pending: Vec<String> =
         transcript.pending().map(|(call, _)| format!("- {} (callId {})", call.name, call.call_id)).collect();
     if !pending.is_empty() {
@@ -104,42 +115,85 @@ fn system(chat: &ChatRun, agent: Option<&Agent>, transcript: &Transcript) -> Opt
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// The conversation as the model reads it. Of many images only the last are in it.
-fn spoken_turns(transcript: &Transcript, images: &Images) -> Vec<ModelTurn> {
+/// The instructions of the client at the beginning of the conversation.
+fn instructions(chat: &ChatRun) -> impl Iterator<Item = &Message> {
+    chat.first.messages.iter().take_while(|message| message.role == Role::System)
+}
+
+fn named_system(chat: &ChatRun) -> Vec<NamedInstruction> {
+    let named = instructions(chat)
+        .filter_map(|message| Some(NamedInstruction { name: message.name.clone()?, text: message.words() }));
+    // Providers refuse a message without a word.
+    named.filter(|named| !named.text.trim().is_empty()).collect()
+}
+
+/// Instructions with `{{today}}` filled in: the date of the turn on the server's calendar, which every step has.
+fn with_today(prompt: &str, transcript: &Transcript) -> String {
+    let Some(open) = transcript.open().filter(|_| prompt.contains("{{")) else { return prompt.to_owned() };
+    let today = open.setup.at.to_zoned(TimeZone::system()).date().to_string();
+    let (mut filled, mut rest) = (String::with_capacity(prompt.len()), prompt);
+    while let Some((before, after)) = rest.split_once("{{") {
+        filled.push_str(before);
+        rest = match after.split_once("}}") {
+            Some((name, after)) if name.trim() == "today" => {
+                filled.push_str(&today);
+                after
+            }
+            Some(_) | None => {
+                filled.push_str("{{");
+                after
+            }
+        };
+    }
+    filled.push_str(rest);
+    filled
+}
+
+/// The conversation as the model reads it. Of many images only the last are in it. `model` is `provider/model`.
+fn spoken_turns(transcript: &Transcript, model: &str, images: &Images) -> Vec<ModelTurn> {
     let of = |turn: &Turn| -> usize {
         let pieces = turn.input.iter().flat_map(messages).flat_map(|message| &message.content);
         pieces.filter(|piece| image_of(piece).is_some()).count()
     };
     let all: usize = transcript.turns.iter().map(of).sum();
     let mut old = all.saturating_sub(MOST_IMAGES);
-    transcript.turns.iter().flat_map(|turn| said(turn, images, &mut old)).collect()
+    transcript.turns.iter().flat_map(|turn| said(turn, model, images, &mut old)).collect()
 }
 
 /// A turn as the model reads it. So many of its images are too old to be shown.
-fn said(turn: &Turn, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
+fn said(turn: &Turn, model: &str, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
     let mut turns = Vec::new();
     let ended: Vec<&TaskEnded> = turn.input.iter().filter_map(ended).collect();
     if !ended.is_empty() {
         turns.extend(arrived(turn, &ended));
     }
     let messages: Vec<&Message> = turn.input.iter().flat_map(messages).collect();
+    // Instructions at the beginning of the conversation are in the system prompt.
+    let in_system_prompt = match turn.turn {
+        1 => messages.iter().take_while(|message| message.role == Role::System).count(),
+        _ => 0,
+    };
+    let mut results = Results::of(&messages);
     for (place, message) in messages.iter().enumerate() {
         match message.role {
             // Results stand behind the message that has their calls.
-            Role::System | Role::Tool => {}
-            Role::User => turns.push(ModelTurn::User { parts: parts(message, images, old) }),
+            Role::Tool => {}
+            Role::System if place < in_system_prompt => {}
+            Role::System => {
+                turns.push(ModelTurn::System { text: message.words(), name: message.name.clone() })
+            }
+            Role::User => {
+                turns.push(ModelTurn::User { parts: parts(message, images, old), name: message.name.clone() })
+            }
             Role::Assistant => {
-                turns.extend(spoken(message, &messages[place + 1..], &format!("{}_{place}", turn.turn)))
+                turns.extend(spoken(message, (turn.turn, place), &mut results, model));
             }
         }
     }
     for step in &turn.steps {
         let answer = &step.answer;
-        turns.push(ModelTurn::Assistant {
-            text: answer.text.clone(),
-            reasoning: answer.reasoning.clone(),
-            calls: answer.calls.clone(),
-        });
+        let calls = answer.calls_for(model);
+        turns.push(ModelTurn::assistant(&answer.text, answer.reasoning.clone(), calls));
         if !step.calls.is_empty() {
             turns.push(ModelTurn::ToolResults { results: step.calls.iter().map(result).collect() });
         }
@@ -149,51 +203,8 @@ fn said(turn: &Turn, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
     if let Some(end) = turn.end.as_ref().filter(is_cut).filter(|end| !end.text.is_empty()) {
         let is_known = turn.steps.last().is_some_and(|step| step.answer.text == end.text);
         if !is_known {
-            let (text, calls) = (end.text.clone(), Vec::new());
-            turns.push(ModelTurn::Assistant { text, reasoning: None, calls });
+            turns.push(ModelTurn::assistant(&end.text, None, Vec::new()));
         }
-    }
-    turns
-}
-
-/// What an assistant said, with its calls and their results. Providers refuse a call without a result, and a result
-/// without a call, so neither is told.
-fn spoken(message: &Message, after: &[&Message], place: &str) -> Vec<ModelTurn> {
-    let after = after.iter().take_while(|message| message.role == Role::Tool);
-    let results: Vec<&Piece> = after.flat_map(|message| &message.content).collect();
-    let result_of = |wanted: &str| {
-        results.iter().find_map(|piece| match piece {
-            Piece::Result { call, text } => (call == wanted).then_some(text),
-            Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => None,
-        })
-    };
-    let (mut said, mut calls, mut came) = (Vec::new(), Vec::new(), Vec::new());
-    for piece in &message.content {
-        match piece {
-            Piece::Text { text } => said.push(text.as_str()),
-            Piece::Call { id, name, arguments } => {
-                let Some(content) = result_of(id) else { continue };
-                // Ids of others may be such as no provider takes.
-                let id = format!("haft_said_{place}_{}", calls.len());
-                let (name, arguments) = (name.clone(), arguments.clone());
-                came.push(ToolResult {
-                    call_id: id.clone(),
-                    name: name.clone(),
-                    content: content.clone(),
-                    is_error: false,
-                });
-                calls.push(Call { id, name, arguments, signature: None });
-            }
-            Piece::Image { .. } | Piece::Result { .. } => {}
-        }
-    }
-    let text = said.join("\n");
-    let mut turns = Vec::new();
-    if !text.is_empty() || !calls.is_empty() {
-        turns.push(ModelTurn::Assistant { text, reasoning: None, calls });
-    }
-    if !came.is_empty() {
-        turns.push(ModelTurn::ToolResults { results: came });
     }
     turns
 }
@@ -220,7 +231,7 @@ fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
         id: id(place),
         name: TASK_RESULT.to_owned(),
         arguments: json!({"callId": ended.name}).to_string(),
-        signature: None,
+        ..Call::default()
     });
     let results = ended.iter().enumerate().map(|(place, ended)| {
         let mut output = ended.output.clone();
@@ -230,10 +241,7 @@ fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
         let (content, is_error) = content(&output);
         ToolResult { call_id: id(place), name: TASK_RESULT.to_owned(), content, is_error }
     });
-    [
-        ModelTurn::Assistant { text: String::new(), reasoning: None, calls: calls.collect() },
-        ModelTurn::ToolResults { results: results.collect() },
-    ]
+    [ModelTurn::assistant("", None, calls.collect()), ModelTurn::ToolResults { results: results.collect() }]
 }
 
 fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<Part> {
@@ -244,8 +252,9 @@ fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<Part> {
             *old -= 1;
             Some(not_shown())
         }
-        Piece::Image { url } => {
+        Piece::Image { url, detail } => {
             let image = images.known.get(url).cloned().or_else(|| image(url));
+            let image = image.map(|image| Image { detail: detail.clone(), ..image });
             Some(image.map_or_else(not_shown, Part::Image))
         }
         Piece::Call { .. } | Piece::Result { .. } => None,
@@ -278,47 +287,5 @@ pub(crate) fn content(result: &Value) -> (String, bool) {
         (Some(true), Some(Value::String(text))) => (text.clone(), false),
         (Some(true), data) => (data.unwrap_or(&Value::Null).to_string(), false),
         (Some(false) | None, _) => (json!({"error": result["error"]}).to_string(), true),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn call(id: &str) -> Piece {
-        Piece::Call { id: id.to_owned(), name: "look".to_owned(), arguments: "{}".to_owned() }
-    }
-
-    fn result(call: &str) -> Message {
-        let (call, text) = (call.to_owned(), format!("of {call}"));
-        Message { role: Role::Tool, content: vec![Piece::Result { call, text }] }
-    }
-
-    #[test]
-    fn neither_a_call_nor_a_result_is_told_alone() {
-        let message = Message { role: Role::Assistant, content: vec![call("a"), call("b"), call("c")] };
-        let after = [result("c"), result("x"), result("a"), Message::text(Role::User, "so?"), result("b")];
-        let after: Vec<&Message> = after.iter().collect();
-        let turns = spoken(&message, &after, "1_0");
-        let [ModelTurn::Assistant { calls, .. }, ModelTurn::ToolResults { results }] = turns.as_slice()
-        else {
-            panic!("{turns:?}");
-        };
-        let ids: Vec<&str> = calls.iter().map(|call| call.id.as_str()).collect();
-        assert_eq!(ids, ["haft_said_1_0_0", "haft_said_1_0_1"]);
-        let came: Vec<(&str, &str)> =
-            results.iter().map(|result| (result.call_id.as_str(), result.content.as_str())).collect();
-        assert_eq!(came, [(ids[0], "of a"), (ids[1], "of c")]);
-        assert!(spoken(&message, &[], "1_0").is_empty(), "nothing is left of it");
-    }
-
-    #[test]
-    fn what_was_kept_before_is_read_and_what_is_new_is_read_again() {
-        let old = json!({"role": "user", "content": [{"type": "text", "text": "hi"}]});
-        assert_eq!(serde_json::from_value::<Message>(old).expect("read"), Message::text(Role::User, "hi"));
-        for message in [result("a"), Message { role: Role::Assistant, content: vec![call("a")] }] {
-            let kept = serde_json::to_value(&message).expect("written");
-            assert_eq!(serde_json::from_value::<Message>(kept).expect("read"), message);
-        }
     }
 }

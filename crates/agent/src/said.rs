@@ -1,7 +1,7 @@
 //! What is said in a conversation, and what is sent to one: plain data, as the journal keeps it.
 
-use haft_core::{CallId, Locale, RunId};
-use haft_llm::ToolDefinition;
+use haft_core::{CallId, Locale, RunId, TraceParent, TraceState};
+use haft_llm::{NamedInstruction, ToolDefinition};
 use haft_runs::RunStatus;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,9 @@ use crate::chat_run::Asking;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,
+    /// Which of several participants, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     pub content: Vec<Piece>,
 }
 
@@ -37,12 +40,21 @@ pub enum Piece {
     /// In a `data:` URL, at an address that the provider can fetch, or a file of the user's: `artifact://ID`.
     Image {
         url: String,
+        /// How closely it is looked at, where that was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     },
     /// A call that the assistant made of a tool of whoever asks, under an id of theirs.
     Call {
         id: String,
         name: String,
         arguments: String,
+        /// Whether the model wrote it into its text.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_from_text: bool,
+        /// The provider's own data of the call, if a stored run made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<ProviderCall>,
     },
     /// What came of one.
     Result {
@@ -51,9 +63,22 @@ pub enum Piece {
     },
 }
 
+/// What a provider sends with a call, and gets back unchanged with the next request to the same model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderCall {
+    /// `provider/model`.
+    pub model: String,
+    /// The provider's id of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Gemini's signature of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
 impl Message {
     pub fn text(role: Role, text: impl Into<String>) -> Self {
-        Self { role, content: vec![Piece::Text { text: text.into() }] }
+        Self { role, name: None, content: vec![Piece::Text { text: text.into() }] }
     }
 
     /// All words of it.
@@ -69,7 +94,7 @@ impl Message {
     pub fn shown(&self) -> Value {
         let part = |piece: &Piece| match piece {
             Piece::Text { text } => Some(json!({"type": "text", "text": text})),
-            Piece::Image { url } => Some(json!({"type": "image_url", "image_url": {"url": url}})),
+            Piece::Image { url, .. } => Some(json!({"type": "image_url", "image_url": {"url": url}})),
             Piece::Result { text, .. } => Some(json!({"type": "text", "text": text})),
             Piece::Call { .. } => None,
         };
@@ -84,7 +109,7 @@ impl Message {
     /// The calls in it, as doors show them.
     pub(crate) fn calls_shown(&self) -> Vec<Value> {
         let call = |piece: &Piece| match piece {
-            Piece::Call { id, name, arguments } => Some(json!({
+            Piece::Call { id, name, arguments, .. } => Some(json!({
                 "callId": id, "name": name, "arguments": crate::transcript::arguments(arguments),
             })),
             Piece::Text { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
@@ -93,7 +118,7 @@ impl Message {
     }
 
     /// The call that it is the result of.
-    pub(crate) fn call(&self) -> Option<&str> {
+    pub fn call(&self) -> Option<&str> {
         self.content.iter().find_map(|piece| match piece {
             Piece::Result { call, .. } => Some(call.as_str()),
             Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => None,
@@ -159,6 +184,9 @@ pub struct Asked {
     /// In place of what the conversation was begun with, for this turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<Terms>>,
+    /// The trace of the request. Tools that the turn calls pass it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<(TraceParent, Option<TraceState>)>,
 }
 
 /// How the model is asked in a turn, where that is said anew with each.
@@ -170,7 +198,39 @@ pub struct Terms {
     pub client_tools: Vec<ToolDefinition>,
     /// Instructions of whoever asks, after those of the agent; those from the beginning where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub system: Option<Vec<String>>,
+    pub system: Option<Vec<Instruction>>,
+    /// Instructions for this turn alone, before those at the beginning of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+}
+
+/// An instruction at the beginning of a conversation: text alone, or with the name of the participant who gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Instruction {
+    Text(String),
+    Named(NamedInstruction),
+}
+
+impl From<Message> for Instruction {
+    fn from(message: Message) -> Self {
+        let text = message.words();
+        match message.name {
+            Some(name) => Self::Named(NamedInstruction { name, text }),
+            None => Self::Text(text),
+        }
+    }
+}
+
+impl From<Instruction> for Message {
+    fn from(instruction: Instruction) -> Self {
+        match instruction {
+            Instruction::Text(text) => Self::text(Role::System, text),
+            Instruction::Named(NamedInstruction { name, text }) => {
+                Self { name: Some(name), ..Self::text(Role::System, text) }
+            }
+        }
+    }
 }
 
 /// As the journal of runs tells it.

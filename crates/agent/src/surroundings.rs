@@ -1,9 +1,10 @@
-//! The seam to what a conversation needs besides models and tools: agents, files, and the end of tasks.
+//! The seam to what a conversation needs besides models and tools: agents, files, the end of tasks, and the call log.
 
 use std::sync::Arc;
 
 use haft_core::agent::Agent;
 use haft_core::{ArtifactBytes, BoxFuture, CallError, RunId, SpaceId, UserId};
+use haft_runs::CallHistory;
 
 /// What is around a conversation.
 pub trait Surroundings: Send + Sync {
@@ -34,4 +35,9 @@ pub trait Surroundings: Send + Sync {
 
     /// Ends a task that nobody waits for any more, as far as that is possible.
     fn cancel(&self, space: SpaceId, user: Option<UserId>, task: RunId) -> BoxFuture<'_, ()>;
+
+    /// The call log, which a turn that continues after a crash searches for results. `None` if calls are not logged.
+    fn call_history(&self) -> Option<&dyn CallHistory> {
+        None
+    }
 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use haft_core::agent::{Agent, AgentBinding, Overrides};
+use haft_core::name::{FIND_TOOLS, READ_RESULT, RESERVED_NAMES, TASK_RESULT};
 use haft_core::nearest::nearest;
-use haft_core::schema::any_arguments;
+use haft_core::schema::{any_arguments, take_out_binding_only};
 use haft_core::{Binding, CallError, ErrorKind, SpaceId, ToolId, ToolSpec, ToolVersion};
 use haft_engine::{SpaceTools, ToolService};
 use haft_llm::ToolDefinition;
@@ -19,10 +20,6 @@ const MOST_SHOWN: usize = 64;
 
 /// So many are found at once.
 const MOST_FOUND: usize = 8;
-
-pub(crate) const FIND_TOOLS: &str = "find_tools";
-pub(crate) const TASK_RESULT: &str = "task_result";
-pub(crate) const READ_RESULT: &str = "read_result";
 
 /// What a model is told of a tool whose result comes later.
 const ASYNC: &str = "This tool answers {\"status\": \"pending\"} at once; its result comes by itself later. \
@@ -60,6 +57,8 @@ pub(crate) struct Bound {
     pub(crate) is_async: bool,
     /// It asks another agent.
     pub(crate) is_agent: bool,
+    /// Arguments that only the binding may set.
+    pub(crate) binding_only: Vec<String>,
 }
 
 /// Tools of an agent that are called in a version of its own choice.
@@ -106,20 +105,22 @@ pub(crate) fn bound<'a>(
     bound
 }
 
-/// A tool as a model is told of it; nothing for one that is off. `defers` says that its result may come later by itself.
+/// A tool as a model is told of it; nothing for one that is off, or was saved with a reserved name before names were
+/// reserved. `defers` says that its result may come later by itself.
 pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) -> Option<Offered> {
     let spec = &tool.spec;
-    if !spec.is_active {
+    if !spec.is_active || RESERVED_NAMES.contains(&spec.name.as_str()) {
         return None;
     }
     // A binding that cannot be read was not saved by us; its tool is not given away without it.
     let binding = bound.map(AgentBinding::to_binding).transpose().ok()?;
     let overrides = bound.map(|bound| bound.overrides.clone()).unwrap_or_default();
     let is_async = overrides.run_async.unwrap_or(spec.run_async);
-    let definition = Arc::new(definition(spec, binding.as_ref(), is_async && defers));
+    let (definition, binding_only) = definition(spec, binding.as_ref(), is_async && defers);
+    let definition = Arc::new(definition);
     let is_agent = spec.kind.as_str() == crate::kind::NAME;
-    let bound =
-        Bound { id: tool.id.to_string(), binding: binding.map(Arc::new), overrides, is_async, is_agent };
+    let (id, binding) = (tool.id.to_string(), binding.map(Arc::new));
+    let bound = Bound { id, binding, overrides, is_async, is_agent, binding_only };
     Some(Offered { definition, how: How::Tool(Arc::new(bound)) })
 }
 
@@ -235,8 +236,10 @@ impl Toolbox {
     }
 }
 
-fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> ToolDefinition {
+/// A tool as a model is shown it, and the arguments that are not shown.
+fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> (ToolDefinition, Vec<String>) {
     let mut parameters = spec.input_schema.clone().unwrap_or_else(any_arguments);
+    let binding_only = take_out_binding_only(&mut parameters);
     if let Some(binding) = binding {
         binding.tool_config.hide_fixed(&mut parameters);
     }
@@ -244,7 +247,8 @@ fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> Too
         true => format!("{} {ASYNC}", spec.description),
         false => spec.description.clone(),
     };
-    ToolDefinition { name: spec.name.to_string(), description, parameters: parameters.into() }
+    let name = spec.name.to_string();
+    (ToolDefinition { name, description, parameters: parameters.into(), strict: None }, binding_only)
 }
 
 fn find_tools(count: usize) -> ToolDefinition {
@@ -260,6 +264,7 @@ fn find_tools(count: usize) -> ToolDefinition {
             "required": ["query"],
         })
         .into(),
+        strict: None,
     }
 }
 
@@ -275,6 +280,7 @@ pub(crate) fn task_result() -> ToolDefinition {
             "required": ["callId"],
         })
         .into(),
+        strict: None,
     }
 }
 
@@ -292,6 +298,7 @@ fn read_result() -> ToolDefinition {
             "required": ["handle"],
         })
         .into(),
+        strict: None,
     }
 }
 

@@ -3,11 +3,11 @@
 //! Read from the steps of a run, and from nothing else: what the model is shown, what doors show, and where a turn
 //! goes on after a crash are all this.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallId, json as strict};
+use haft_core::{CallId, TraceParent, TraceState, json as strict};
 use haft_llm::{Call, EndReason, Reasoning, Usage};
 use haft_runs::{INBOX, Step, StepState};
 use jiff::Timestamp;
@@ -85,12 +85,79 @@ pub struct Answer {
     pub model: String,
     pub at: Timestamp,
     pub ms: u64,
+    /// How likely each token was, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logprobs: Vec<Value>,
+    /// Whether it has the form that was asked for. `None` if no form was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<FormatCheck>,
+    /// Options that its provider does not support, and that it was asked without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<String>,
     /// In words: tools that the model was not told of, and other things that the user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
+/// Whether a last answer has the form that was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FormatCheck {
+    Fits,
+    /// It has calls, and its words are no answer.
+    BesideCalls,
+    /// It ends before it is whole.
+    Cut,
+    /// There is no answer in this form: what is said instead.
+    Refused(String),
+}
+
 impl Answer {
+    /// What the user is told in place of an answer in the form that was asked for.
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.format {
+            Some(FormatCheck::Refused(refusal)) => Some(refusal),
+            Some(FormatCheck::Fits | FormatCheck::BesideCalls | FormatCheck::Cut) | None => None,
+        }
+    }
+
+    /// The words that are for the user: where a form was asked for, nothing but an answer in it.
+    pub fn said(&self) -> &str {
+        match &self.format {
+            Some(FormatCheck::BesideCalls | FormatCheck::Refused(_)) => "",
+            Some(FormatCheck::Fits | FormatCheck::Cut) | None => &self.text,
+        }
+    }
+
+    /// Its calls as they are sent to a model, `provider/model`. Ids and signatures of the provider go back to the model
+    /// that made the calls, and to no other: behind one provider may be models that take different ids.
+    pub(crate) fn calls_for(&self, model: &str) -> Vec<Call> {
+        let mut calls = self.calls.clone();
+        if self.model != model {
+            calls.iter_mut().for_each(|call| (call.provider_id, call.signature) = (None, None));
+        }
+        calls
+    }
+
+    /// The answer that was asked for in place of an empty one, with what both cost.
+    pub(crate) fn after(self, before: Self) -> Self {
+        let usage = match (before.usage, self.usage) {
+            (Some(before), Some(mut usage)) => {
+                usage.add(before);
+                Some(usage)
+            }
+            (before, usage) => usage.or(before),
+        };
+        let guessed = match (before.guessed, self.guessed) {
+            (None, None) => None,
+            (before, guessed) => Some(before.unwrap_or_default() + guessed.unwrap_or_default()),
+        };
+        let mut warnings = before.warnings;
+        warnings.extend(self.warnings);
+        warnings.dedup();
+        Self { calls: Vec::new(), usage, guessed, at: before.at, ms: before.ms + self.ms, warnings, ..self }
+    }
+
     pub(crate) fn tokens(&self) -> u64 {
         self.usage.map(|usage| usage.input + usage.output).or(self.guessed).unwrap_or_default()
     }
@@ -289,10 +356,13 @@ impl Transcript {
             Letter::Returned(returned) => Some(returned.results.clone()),
             Letter::Said(_) | Letter::GoOn(_) | Letter::Ended(_) => None,
         });
-        let returned: Vec<(CallId, String)> = returned.flatten().collect();
+        let mut contents = HashMap::new();
+        for (id, content) in returned.flatten() {
+            contents.entry(id).or_insert(content);
+        }
         let calls = self.turns.iter_mut().flat_map(|turn| &mut turn.steps).flat_map(|step| &mut step.calls);
         for call in calls.filter(|call| call.state == CallState::Running) {
-            if let Some((_, content)) = returned.iter().find(|(id, _)| *id == call.call_id) {
+            if let Some(content) = contents.get(&call.call_id) {
                 let result =
                     json!({"success": true, "data": content, "callId": call.call_id, "toolName": call.name});
                 call.state = CallState::Done(Arc::new(result));
@@ -336,16 +406,14 @@ impl Turn {
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
         for usage in self.steps.iter().filter_map(|step| step.answer.usage) {
-            all.input += usage.input;
-            all.output += usage.output;
-            let add = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
-                (None, None) => None,
-                (sum, more) => Some(sum.unwrap_or_default() + more.unwrap_or_default()),
-            };
-            all.cached = add(all.cached, usage.cached);
-            all.reasoning = add(all.reasoning, usage.reasoning);
+            all.add(usage);
         }
         all
+    }
+
+    /// The trace of the last request that the turn answers.
+    pub(crate) fn trace(&self) -> Option<&(TraceParent, Option<TraceState>)> {
+        self.input.iter().rev().find_map(Letter::asked)?.trace.as_ref()
     }
 
     /// So many tokens it took, counted or guessed.
@@ -370,6 +438,11 @@ impl Turn {
     pub fn untold(&self) -> Option<&str> {
         let text = self.end.as_ref().map(|end| end.text.as_str()).filter(|text| !text.is_empty())?;
         (self.steps.last().map(|last| last.answer.text.as_str()) != Some(text)).then_some(text)
+    }
+
+    /// What is said in place of an answer in the form that was asked for.
+    pub fn refusal(&self) -> Option<&str> {
+        self.steps.last()?.answer.refusal()
     }
 
     /// What whoever asked should know of it, in words.
@@ -405,4 +478,32 @@ fn read_step<'s>(turn: u32, step: u32, given: &impl Fn(&str) -> Option<&'s Arc<V
 /// Arguments as the model wrote them: JSON that can be read in one way only, or text where they are none.
 pub(crate) fn arguments(written: &str) -> Value {
     strict::parse(written.as_bytes()).unwrap_or_else(|_| Value::from(written))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_the_provider_go_back_to_the_model_that_made_the_calls_alone() {
+        let call = json!({
+            "id": "1", "name": "look", "arguments": "{}", "provider_id": "functions.look:0", "signature": "s",
+        });
+        let answer = json!({
+            "text": "", "calls": [call], "end": "tool_calls", "model": "router/moonshotai/kimi-k2",
+            "at": Timestamp::UNIX_EPOCH, "ms": 1,
+        });
+        let answer: Answer = serde_json::from_value(answer).expect("an answer");
+        for (model, is_own) in [
+            ("router/moonshotai/kimi-k2", true),
+            ("router/mistralai/mistral-large", false),
+            ("other/moonshotai/kimi-k2", false),
+            ("router", false),
+        ] {
+            let calls = answer.calls_for(model);
+            let sent = (calls[0].provider_id.as_deref(), calls[0].signature.as_deref());
+            let expected = if is_own { (Some("functions.look:0"), Some("s")) } else { (None, None) };
+            assert_eq!(sent, expected, "{model}");
+        }
+    }
 }

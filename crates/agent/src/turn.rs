@@ -18,15 +18,17 @@ use crate::ask::{OUT_OF_TIME, Telling, ask, cancelled};
 use crate::at::{At, Budget, begun};
 use crate::chat::Chat;
 use crate::chat_run::ChatRun;
-use crate::ending::remark;
+use crate::ending::{ends_turn, remark};
 use crate::event::steps_of;
 use crate::fit::{Squeeze, fit};
 use crate::live::Talk;
 use crate::models::Asker;
 use crate::once::Within;
 use crate::prompt::{Images, image, request, shown_images};
+use crate::response_format::in_format;
+use crate::results_as_text::last_answer;
 use crate::said::Letter;
-use crate::toolbox::{Toolbox, bound, offer, pinned};
+use crate::toolbox::{Offered, Toolbox, bound, offer, pinned};
 use crate::transcript::{Finish, Transcript, Turn, TurnStep, key};
 
 haft_core::templates! {
@@ -39,6 +41,9 @@ haft_core::templates! {
     SHORTENED = "chat.shortened",
         "The conversation is longer than the model can read; older parts were left out",
         "对话超出模型可读取的长度；已省略较早的部分";
+    OPTION_LEFT_OUT = "chat.optionLeftOut",
+        "The model was asked without {name}, which Haft does not support",
+        "已去掉 {name} 后询问模型：Haft 不支持该选项";
     DIED = "chat.died",
         "each of the {deaths} servers that worked on this turn ended in the middle of it",
         "处理本轮的 {deaths} 个服务进程均中途终止";
@@ -181,6 +186,9 @@ impl Chat {
         standing: &Standing,
     ) -> Result<At, Stop> {
         let run = cx.run();
+        if let Some(error) = cx.denial() {
+            return Err(or_back(error));
+        }
         let open = transcript.open();
         let request =
             open.and_then(|turn| request_of(turn)).and_then(|request| request.parse::<RequestId>().ok());
@@ -204,13 +212,21 @@ impl Chat {
         let tools = self.0.tools.in_space(run.space);
         let named = open.into_iter().flat_map(|turn| &turn.input).flat_map(Letter::tools);
         let named = named.filter_map(|name| offer(&*tools.get(name)?, None, standing.is_kept));
-        let toolbox = Toolbox::new(&chat.client_tools, &own, named);
+        let options = match &agent {
+            Some(agent) => chat.asking.options.or(&agent.spec.config.options),
+            None => chat.asking.options.clone(),
+        };
+        // The text of the tool that ends the turn is not checked against a response format.
+        let has_format = options.response_format().is_some();
+        let own = own.iter().cloned().chain(named);
+        let own = own.filter(|offered: &Offered| !has_format || !ends_turn(offered));
+        let toolbox = Toolbox::new(&chat.client_tools, &[], own);
         let wanted = chat.asking.wanted.or(agent.as_deref());
         let asker = Asker { space: run.space, user: run.user };
         let chosen = self.0.models.find(asker, &wanted).await.map_err(or_back)?;
         let turn = open.map_or(1, |turn| turn.turn);
         tracing::info!(
-            conversation.id = %run.id, request.id = open.and_then(request_of), turn,
+            conversation.id = %run.id, request.id = open.and_then(request_of).map(display), turn,
             agent.id = chat.agent.map(|agent| agent.to_string()), chat.tools = toolbox.len(),
             chat.model = format!("{}/{}", chosen.provider, chosen.name), "Chat: tools loaded"
         );
@@ -259,8 +275,24 @@ impl Chat {
     ) -> Result<bool, Stop> {
         let step = transcript.open().map_or(1, |turn| steps_of(turn) + 1);
         let tools = at.toolbox.shown(transcript);
-        let mut question = request(chat, at.agent.as_deref(), transcript, &at.chosen.name, tools, images);
+        let mut question = request(chat, at.agent.as_deref(), transcript, &at.chosen, tools, images);
         question.context_tokens = at.chosen.window;
+        let left_out = question.options.take_unsupported().into_iter().map(|name| {
+            let message = Message::new(&OPTION_LEFT_OUT).with("name", name);
+            at.say(&message)
+        });
+        let left_out: Vec<String> = left_out.collect();
+        // What was refused once in this turn is not asked again.
+        for name in
+            transcript.open().into_iter().flat_map(|turn| &turn.steps).flat_map(|step| &step.answer.dropped)
+        {
+            question.leave_out(name);
+        }
+        // A response format asks for JSON as text, which is never a call. Decided before the question is shortened,
+        // so that a native call counts wherever it is in the conversation.
+        question.text_tool_calls = question.response_format.is_none()
+            && at.chosen.model.writes_calls_as_text()
+            && !question.has_native_calls();
         if is_last {
             question.tool_choice = ToolChoice::None;
         } else if step > 1 && question.tool_choice != ToolChoice::None {
@@ -269,13 +301,13 @@ impl Chat {
         }
         let mut is_shortened = fit(&mut question, at.chosen.window, Squeeze::Gently);
         tracing::info!(
-            conversation.id = %at.conversation, request.id = at.caller.request.as_ref().map(ToString::to_string),
+            conversation.id = %at.conversation, request.id = at.caller.request.as_ref().map(display),
             turn = at.turn, step, "Chat: model call {step}"
         );
         let until = Instant::now() + if is_last { LAST_WORDS } else { at.left() };
         let telling = Telling { at, step, until };
-        // What was said of an earlier step is not said again.
-        let known: HashSet<&str> = transcript.open().into_iter().flat_map(Turn::warnings).collect();
+        let earlier = transcript.open().into_iter().flat_map(Turn::warnings);
+        let mut known: HashSet<String> = earlier.map(str::to_owned).collect();
         let (mut answered, mut failed) = (None, None);
         let key = key::answer(at.turn, step);
         let asked = cx.step(&key, Effect::Read, || async {
@@ -288,14 +320,21 @@ impl Chat {
                 is_shortened = true;
                 asked = ask(&at.chosen, &question, &telling).await;
             }
-            let mut answer = asked.map_err(|error| {
+            let checked = async {
+                let answer = asked?;
+                let answer = match question.tool_choice {
+                    ToolChoice::None => last_answer(&question, answer, &telling).await?,
+                    ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_) => answer,
+                };
+                in_format(&question, answer, &telling).await
+            };
+            let mut answer = checked.await.map_err(|error| {
                 failed = Some(error);
                 Halt::Undone
             })?;
-            answer.warnings.retain(|warning| !known.contains(warning.as_str()));
-            if is_last {
-                answer.calls.clear();
-            }
+            answer.warnings.extend(left_out);
+            // A warning is given once in a turn, however many requests it comes from.
+            answer.warnings.retain(|warning| known.insert(warning.clone()));
             at.allowance.take_tokens(answer.tokens());
             let kept = serde_json::to_value(&answer).unwrap_or_default();
             answered = Some(answer);

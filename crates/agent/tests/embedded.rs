@@ -96,7 +96,7 @@ async fn who_listens_hears_of_every_call_whatever_others_do() {
         messages: vec![Message::text(Role::User, "Twice 21?")],
         replaces: None,
         tools: vec!["double".to_owned()],
-        asked: Asked { at: now(), locale, request: None, terms: None },
+        asked: Asked { at: now(), locale, request: None, terms: None, trace: None },
     };
     let (asking, client_tools) = (Asking::default(), Vec::new());
     let run = ChatRun { agent: None, first, source: Source::Library, asking, client_tools };

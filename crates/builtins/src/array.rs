@@ -39,6 +39,8 @@ pub(crate) const TOOL: Operations = Operations {
     about: "Works on lists exactly: count, sort, remove duplicates, filter, pick out fields, group, add up, \
             find the least and the greatest, join, cut and combine. Use it on lists of any length instead of \
             going through the items yourself.",
+    about_zh: "精确处理列表：计数、排序、去重、筛选、提取字段、分组、求和、求最小值和最大值、连接、切分和合并。\
+               无论列表多长都应使用它，不要自行逐项处理。",
     operations: &[
         Operation {
             name: "length",

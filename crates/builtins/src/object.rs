@@ -31,6 +31,8 @@ pub(crate) const TOOL: Operations = Operations {
     about: "Works on JSON objects exactly: read and change what is at a path, list keys and values, merge, \
             pick, omit, compare two versions, or query with JMESPath. Use it on data from other tools instead \
             of copying parts of it yourself.",
+    about_zh: "精确处理 JSON 对象：按路径读取和修改、列出键和值、合并、挑选、剔除、比较两个版本，或用 JMESPath 查询。\
+               用于其他工具返回的数据，不要自行抄写其中的部分内容。",
     operations: &[
         Operation {
             name: "get",

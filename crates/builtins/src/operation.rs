@@ -27,6 +27,7 @@ pub(crate) struct Operations {
     pub(crate) title: (&'static str, &'static str),
     pub(crate) icon: &'static str,
     pub(crate) about: &'static str,
+    pub(crate) about_zh: &'static str,
     pub(crate) operations: &'static [Operation],
 }
 
@@ -36,6 +37,7 @@ impl Builtin for Operations {
         let names: Vec<&str> = self.operations.iter().map(|operation| operation.name).collect();
         let (en, zh) = self.title;
         let mut spec = crate::spec(self.name, self.about);
+        spec.description_zh = Some(self.about_zh);
         spec.title = Some(Title::Localized { en: en.to_owned(), zh: zh.to_owned() });
         spec.icon = Some(self.icon.to_owned());
         spec.category = Some("utility".to_owned());

@@ -12,6 +12,7 @@ impl Builtin for StopResponse {
         let about =
             "Ends the turn with this message as the answer. Use it when nothing more is to be done or said.";
         let mut spec = crate::spec("stop_response", about);
+        spec.description_zh = Some("以这条消息作为回答并结束本轮。当没有更多要做或要说的事情时使用。");
         spec.title = Some(Title::Localized { en: "Stop".to_owned(), zh: "结束回答".to_owned() });
         spec.icon = Some("octagon".to_owned());
         spec.category = Some("utility".to_owned());

@@ -56,6 +56,7 @@ pub(crate) const TOOL: Operations = Operations {
     about: "Works on text exactly: change case, trim, count, cut, split, replace, match patterns, pad, \
             repeat, encode, hash, fill in templates. Use it when the result must be right to the character, \
             instead of doing it in your head. Characters are counted as people see them: an emoji is one.",
+    about_zh: "精确处理文本：大小写、去空白、计数、截取、拆分、替换、匹配、填充、重复、编码、哈希、模板。当结果必须逐字正确时使用，不要自行推算。字符按人们看到的方式计数：一个表情符号算一个。",
     operations: &[
         of_text("upper", "The text in capital letters.", |a| limited(text_of(a, "text").to_uppercase())),
         of_text("lower", "The text in small letters.", |a| limited(text_of(a, "text").to_lowercase())),

@@ -32,13 +32,20 @@
     Object.assign(preferred, atStart)
   }
 
+  // Plain digits as far as all of them are written: people and models read 7.006652e+6 badly. With 14 digits, a
+  // longer number has a rounded digit and is written with an exponent; a whole number alone is written in full.
+  const written = function (value) {
+    if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e15) return String(value)
+    return format(value, { precision: 14, upperExp: 14 })
+  }
+
   return function (expression) {
     let value
     let text
     try {
       forget()
       value = evaluate(expression, {})
-      text = format(value, { precision: 14 })
+      text = written(value)
     } catch (error) {
       const name = error && error.name
       const message = String((error && error.message) || error)

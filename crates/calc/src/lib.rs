@@ -4,6 +4,7 @@
 //! depth. It is loaded when it is first used.
 
 mod engine;
+mod queue;
 mod workers;
 
 use haft_core::builtin::Builtin;
@@ -31,8 +32,8 @@ haft_core::templates! {
         "The result has more than 1,000,000 characters",
         "结果超过 1,000,000 个字符";
     BUSY = "calculator.busy",
-        "The calculator has too many expressions waiting; try again shortly",
-        "等待计算的表达式过多；请稍后重试";
+        "The calculator has too many expressions of this space waiting. Try again in a moment.",
+        "本空间等待计算的表达式过多；请稍后重试";
     BROKEN = "calculator.broken",
         "The calculator could not be started",
         "计算器无法启动";
@@ -61,6 +62,10 @@ impl Builtin for Calculator {
                      (12.7 cm to inch), percentages, trigonometry, statistics, complex numbers, matrices, fractions. \
                      Several expressions are separated by ; or new lines.";
         let mut spec = ToolSpec::new(ToolName::constant("calculator"), about, KindName::from("builtin"));
+        spec.description_zh = Some(
+            "精确计算数学表达式。用于任何算术、单位与换算（12.7 cm to inch）、百分比、三角函数、统计、复数、矩阵、分数。\
+             多个表达式用 ; 或换行分隔。",
+        );
         spec.title = Some(Title::Localized { en: "Calculator".to_owned(), zh: "计算器".to_owned() });
         spec.icon = Some("calculator".to_owned());
         spec.category = Some("math".to_owned());
@@ -78,7 +83,7 @@ impl Builtin for Calculator {
             "properties": {
                 "expression": {"type": "string"},
                 "result": {"type": ["number", "boolean", "string"], "description": "The value; text where JSON has no form for it."},
-                "text": {"type": "string", "description": "The value as people read it, to 14 digits."},
+                "text": {"type": "string", "description": "The value as people read it, to 14 digits; whole numbers up to 15 digits are written out."},
             },
             "required": ["expression", "result", "text"],
         }));
@@ -88,11 +93,11 @@ impl Builtin for Calculator {
     fn run<'a>(
         &'a self,
         arguments: &'a Arguments,
-        _: &'a CallContext,
+        context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
         let expression = arguments.get("expression").and_then(Value::as_str).unwrap_or_default().to_owned();
         Box::pin(async move {
-            match self.0.evaluate(expression.clone()).await? {
+            match self.0.evaluate(context.space(), expression.clone()).await? {
                 Answer::Value { result, text } => {
                     Ok(json!({"expression": expression, "result": result, "text": text}).into())
                 }

@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{AgentId, Binding, Locale, Policy, PolicyRule, SpaceId, ToolConfig, ToolId, UserId, Violation};
+use crate::{
+    AgentId, Binding, Locale, ModelOptions, Policy, PolicyRule, SpaceId, ToolConfig, ToolId, UserId,
+    Violation,
+};
 
 /// An agent as somebody defined it, with its bindings: one thing, with one version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +51,9 @@ pub struct AgentConfig {
     pub parallel_tool_calls: bool,
     /// As the model's API takes it.
     pub tool_choice: Option<Value>,
+    /// Further options of the model, in OpenAI's spelling.
+    #[serde(skip_serializing_if = "ModelOptions::is_empty")]
+    pub options: ModelOptions,
     pub resume: Resume,
 }
 
@@ -64,6 +70,7 @@ impl Default for AgentConfig {
             max_total_tokens: 2_000_000,
             parallel_tool_calls: true,
             tool_choice: None,
+            options: ModelOptions::default(),
             resume: Resume::Auto,
         }
     }
@@ -181,7 +188,9 @@ pub struct Agent {
     #[serde(flatten)]
     pub spec: AgentSpec,
     pub version: u64,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub updated_at: Timestamp,
 }
 

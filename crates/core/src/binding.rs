@@ -52,9 +52,19 @@ impl ToolConfig {
             required.retain(|name| !name.as_str().is_some_and(|name| self.fixed.contains_key(name)));
         }
         for list in ["allOf", "anyOf", "oneOf"] {
-            let forms = schema.get_mut(list).and_then(Value::as_array_mut);
-            forms.into_iter().flatten().for_each(|form| self.hide_fixed(form));
+            let Some(forms) = schema.get_mut(list).and_then(Value::as_array_mut) else { continue };
+            // Alternatives that a fixed value rules out are not shown.
+            if list != "allOf" && forms.iter().any(|form| self.may_be(form)) {
+                forms.retain(|form| self.may_be(form));
+            }
+            forms.iter_mut().for_each(|form| self.hide_fixed(form));
         }
+    }
+
+    /// Whether the fixed values are none that the constants of a form rule out.
+    fn may_be(&self, form: &Value) -> bool {
+        let constant = |name: &str| form.get("properties")?.get(name)?.get("const");
+        self.fixed.iter().all(|(name, value)| constant(name).is_none_or(|constant| constant == value))
     }
 
     /// Puts the binding's values under and over the arguments of one call.
@@ -109,6 +119,15 @@ mod tests {
                 "oneOf": [{"properties": {"c": {}}, "required": []}],
             })
         );
+    }
+
+    #[test]
+    fn alternatives_that_a_fixed_value_rules_out_are_hidden() {
+        let form = |name: &str| json!({"properties": {"op": {"const": name}, name: {}}});
+        let mut schema = json!({"oneOf": [form("a"), form("b")]});
+        let config = ToolConfig::parse(fields(json!({"$fixed": {"op": "b"}}))).expect("well formed");
+        config.hide_fixed(&mut schema);
+        assert_eq!(schema, json!({"oneOf": [{"properties": {"b": {}}}]}));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::ToolSchema;
-use crate::schema::any_arguments;
+use crate::schema::{AlsoAccepted, any_arguments};
 
 use crate::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, ConfigError, Effect, Kind, Message, Prepared,
@@ -41,6 +41,11 @@ pub trait Builtin: Send + Sync + 'static {
     /// Better words for what is wrong with an argument than the schema has.
     fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
         None
+    }
+
+    /// Values that an argument's `enum` accepts and does not list.
+    fn also_accepted(&self) -> Vec<AlsoAccepted> {
+        Vec::new()
     }
 
     fn run<'a>(
@@ -88,7 +93,8 @@ impl Kind for BuiltinKind {
         match found {
             Some(builtin) => {
                 let own = builtin.spec().input_schema.unwrap_or_else(any_arguments);
-                let own = ToolSchema::of_arguments(&own).map_err(ConfigError)?;
+                let own = ToolSchema::of_arguments_accepting(&own, &builtin.also_accepted());
+                let own = own.map_err(ConfigError)?.ignoring_foreign_properties(None);
                 Ok(Arc::new(Ready { builtin: builtin.clone(), own }))
             }
             None => {
@@ -104,6 +110,13 @@ struct Ready {
     /// The tool's code relies on its own bounds, whatever schema a variant of it has, so that they
     /// are always checked here too.
     own: ToolSchema,
+}
+
+impl Ready {
+    fn check(&self, arguments: &Arguments) -> Result<(), CallError> {
+        let violations = self.own.violations(arguments.as_value());
+        if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
+    }
 }
 
 impl Prepared for Ready {
@@ -123,8 +136,17 @@ impl Prepared for Ready {
         self.builtin.reads_own_files(arguments)
     }
 
+    /// Models see the operations of a tool as one object, and fill in more than one operation takes.
+    fn ignores_foreign_properties(&self) -> bool {
+        true
+    }
+
     fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {
         self.builtin.explain(violation, arguments)
+    }
+
+    fn also_accepted(&self) -> Vec<AlsoAccepted> {
+        self.builtin.also_accepted()
     }
 
     fn run<'a>(
@@ -132,10 +154,16 @@ impl Prepared for Ready {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
-        let violations = self.own.violations(arguments.as_value());
-        if violations.is_empty() {
-            return self.builtin.run(arguments, context);
+        // The schema of a variant may allow, require or fill in what another operation takes.
+        if let Some(own) = self.own.without_foreign_properties(arguments) {
+            return Box::pin(async move {
+                self.check(&own)?;
+                self.builtin.run(&own, context).await
+            });
         }
-        Box::pin(std::future::ready(Err(CallError::invalid(violations))))
+        match self.check(arguments) {
+            Ok(()) => self.builtin.run(arguments, context),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
     }
 }

@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::mask::Mask;
 use crate::{
     AgentId, Allowance, ArtifactBytes, ArtifactRef, Artifacts, Binding, CallError, CallId, ConversationId,
-    Locale, RequestId, Resumed, SecretRef, Secrets, SpaceId, ToolName, TraceParent, UserId, artifact,
+    Locale, RequestId, Resumed, SecretRef, Secrets, SpaceId, ToolName, TraceParent, TraceState, UserId,
+    artifact,
 };
 
 /// The door a call came through.
@@ -64,12 +66,15 @@ pub struct CallOptions {
     pub freshness: Freshness,
     pub run: RunMode,
     pub call_id: Option<CallId>,
+    /// The id of the call's record, a UUIDv7 of now, for whoever must find the record again.
+    pub log_id: Option<Uuid>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
     /// The logged call that this one repeats.
     pub replay_of: Option<CallId>,
     /// The span of the caller's trace that the call is part of.
     pub trace_parent: Option<TraceParent>,
+    pub trace_state: Option<TraceState>,
     pub binding: Option<Arc<Binding>>,
     pub consent: Consent,
     /// So many agents and flows it is within.
@@ -189,6 +194,14 @@ impl CallOptions {
         self
     }
 
+    /// Makes the call part of the caller's trace, if there is one.
+    #[must_use]
+    pub fn trace(mut self, trace: Option<(TraceParent, Option<TraceState>)>) -> Self {
+        let (parent, state) = trace.unzip();
+        (self.trace_parent, self.trace_state) = (parent, state.flatten());
+        self
+    }
+
     #[must_use]
     pub fn binding(mut self, binding: Arc<Binding>) -> Self {
         self.binding = Some(binding);
@@ -242,6 +255,8 @@ pub struct CallInfo {
     pub allowance: Option<Arc<Allowance>>,
     /// Where an upstream finds us when it has its answer.
     pub callback_url: Option<Arc<str>>,
+    /// The caller's trace, which outgoing requests carry on.
+    pub trace: Option<(TraceParent, Option<TraceState>)>,
     /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
     pub place: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -287,6 +302,11 @@ impl CallContext {
     /// What the kind said when the answer was to come later, and what has come since. Nothing is sent again then.
     pub fn resumed(&self) -> Option<&Resumed> {
         self.resumed.as_deref()
+    }
+
+    /// The caller's trace, for the headers of outgoing requests.
+    pub fn trace(&self) -> Option<&(TraceParent, Option<TraceState>)> {
+        self.inner.trace.as_ref()
     }
 
     /// Where an upstream finds us when it has its answer; nothing where nobody would hear it.

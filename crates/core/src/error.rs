@@ -167,10 +167,9 @@ crate::templates! {
     AT_PATH = "violation",
         "{path}: {message}",
         "{path}: {message}";
-    // The prefix stays English in every language: it is the form that clients match on.
     INVALID_INPUTS = "invalidInputs",
         "Invalid inputs: {violations}",
-        "Invalid inputs: {violations}";
+        "输入无效：{violations}";
 }
 
 /// How one call failed.
@@ -186,6 +185,7 @@ struct Inner {
     retry_after: Option<Duration>,
     /// None: as its kind says.
     did_nothing: Option<bool>,
+    is_connection_failure: bool,
     repeatable: bool,
     source: Option<std::sync::Arc<dyn StdError + Send + Sync>>,
 }
@@ -199,6 +199,7 @@ impl CallError {
             details: Map::new(),
             retry_after: None,
             did_nothing: None,
+            is_connection_failure: false,
             repeatable: true,
             source: None,
         }))
@@ -213,6 +214,13 @@ impl CallError {
     pub fn invalid(violations: Vec<Violation>) -> Self {
         let messages = violations.iter().map(Violation::as_message).collect();
         let message = Message::new(&INVALID_INPUTS).with_messages("violations", messages);
+        let mut error = Self::new(ErrorKind::Validation, message);
+        error.0.violations = violations;
+        error
+    }
+
+    /// Invalid inputs under a message of their own, which says the same as the violations.
+    pub fn invalid_with(message: Message, violations: Vec<Violation>) -> Self {
         let mut error = Self::new(ErrorKind::Validation, message);
         error.0.violations = violations;
         error
@@ -244,6 +252,20 @@ impl CallError {
     #[must_use]
     pub fn that_may_have_acted(mut self) -> Self {
         self.0.did_nothing = Some(false);
+        self
+    }
+
+    /// Marks the error as a failed connection (DNS, TCP or TLS) to the upstream of the call.
+    #[must_use]
+    pub fn that_could_not_connect(mut self) -> Self {
+        self.0.is_connection_failure = true;
+        self
+    }
+
+    /// Removes the mark of a failed connection: the error is about another host than the upstream of the call.
+    #[must_use]
+    pub fn about_another_host(mut self) -> Self {
+        self.0.is_connection_failure = false;
         self
     }
 
@@ -330,6 +352,12 @@ impl CallError {
     /// Whether the attempt certainly changed nothing. Who is told to slow down was not served.
     pub fn did_nothing(&self) -> bool {
         self.0.did_nothing.unwrap_or(self.0.kind == ErrorKind::RateLimit)
+    }
+
+    /// Whether the connection (DNS, TCP or TLS) to the upstream of the call failed. The other `Network` errors are
+    /// broken transfers, undecodable responses and failures of other hosts.
+    pub fn is_connection_failure(&self) -> bool {
+        self.0.is_connection_failure
     }
 
     /// Whether the same call may be made again, and has a chance.
@@ -435,6 +463,16 @@ mod tests {
         assert!(!clean.contains("ada@") && clean.matches("[redacted]").count() == 6, "{clean}");
         let hidden = error.hiding_values().to_json(Locale::En).to_string();
         assert!(!hidden.contains("0123") && hidden.contains("… is odd"), "{hidden}");
+    }
+
+    #[test]
+    fn a_failed_connection_stays_one_when_the_error_is_cleaned() {
+        let error = CallError::text(ErrorKind::Network, "refused");
+        assert!(!error.is_connection_failure(), "a network error alone is none");
+        let refused = error.that_could_not_connect();
+        let cleaned = refused.clone().masked(&Mask::new(["s3cret-value"])).that_must_not_be_repeated();
+        assert!(cleaned.is_connection_failure());
+        assert!(!refused.about_another_host().is_connection_failure());
     }
 
     static QUOTING: crate::Template = crate::Template::new("quoting", "{value} is odd", "{value} is odd");

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::redact::Redactor;
+use crate::schema::AlsoAccepted;
+use crate::secret::SecretOwner;
 use crate::{
     Arguments, CallContext, CallError, Effect, Later, Message, Reply, SecretRef, ToolName, ToolSpec,
     Violation,
@@ -51,7 +53,8 @@ pub trait Prepared: Send + Sync {
         None
     }
 
-    /// Calls that fail together: whatever shares a key shares a circuit breaker.
+    /// The upstream that a call connects to. Tools of a space with the same key share a circuit breaker that counts
+    /// failed connections; each tool has one of its own for all its failures.
     fn breaker_key(&self, _arguments: &Arguments) -> Option<BreakerKey> {
         None
     }
@@ -59,6 +62,11 @@ pub trait Prepared: Send + Sync {
     /// The secrets that a call of it needs; the engine reveals them to the attempt and masks them in what it answers.
     fn secrets(&self) -> &[SecretRef] {
         &[]
+    }
+
+    /// Whether a call may use secrets of its caller alone: another user must not have it made again.
+    fn acts_for_caller(&self) -> bool {
+        self.secrets().iter().any(|secret| secret.owner == SecretOwner::Caller)
     }
 
     /// Whether a call reads files of its caller: its answer is then for that caller alone.
@@ -69,6 +77,18 @@ pub trait Prepared: Send + Sync {
     /// Whether a call gets the schema's defaults like arguments, or they only serve to check it.
     fn takes_defaults(&self) -> bool {
         true
+    }
+
+    /// Whether a call ignores properties that belong to another alternative than the one it selects: of the tool's
+    /// schema, or of [`Self::input_schema`] where that one has no alternatives.
+    fn ignores_foreign_properties(&self) -> bool {
+        false
+    }
+
+    /// Violations that keep its config from being saved; paths are relative to the config. A stored definition that
+    /// has them, from before they were checked, still loads.
+    fn save_violations(&self) -> &[Violation] {
+        &[]
     }
 
     /// What in its config only an admin may save, and why; paths are relative to the config.
@@ -102,6 +122,11 @@ pub trait Prepared: Send + Sync {
         None
     }
 
+    /// Values that an argument's `enum` accepts and does not list, such as `days` beside `day`.
+    fn also_accepted(&self) -> Vec<AlsoAccepted> {
+        Vec::new()
+    }
+
     /// How the answer of a call comes.
     fn reply(&self) -> Reply {
         Reply::Now
@@ -118,7 +143,7 @@ pub trait Prepared: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>>;
 }
 
-/// What a circuit breaker is kept for, within one space: an origin, a server.
+/// The upstream that a circuit breaker is kept for, within one space: an origin, a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BreakerKey(Arc<str>);
 

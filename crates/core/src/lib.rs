@@ -13,6 +13,7 @@ pub mod binding;
 pub mod builtin;
 pub mod call;
 pub mod condition;
+pub mod duration;
 pub mod effect;
 pub mod error;
 pub mod id;
@@ -21,7 +22,9 @@ pub mod kind;
 pub mod later;
 pub mod locale;
 pub mod mask;
+pub mod mask_stream;
 pub mod message;
+pub mod model_options;
 pub mod name;
 pub mod nearest;
 pub mod outcome;
@@ -34,6 +37,7 @@ pub mod secret;
 pub mod shell;
 pub mod space;
 pub mod text;
+pub mod timestamp;
 pub mod tool;
 pub mod trace;
 pub mod user;
@@ -51,6 +55,7 @@ pub use kind::{BoxFuture, BreakerKey, ConfigError, CurlCommand, Kind, Prepared, 
 pub use later::{CallbackBody, Later, Parked, Reply, Resumed};
 pub use locale::Locale;
 pub use message::{Message, Template};
+pub use model_options::{JsonSchemaFormat, ModelOptions, ResponseFormat};
 pub use name::{KindName, ToolName};
 pub use outcome::ToolExecutionResult;
 pub use policy::PolicyRule;
@@ -59,7 +64,7 @@ pub use schema::ToolSchema;
 pub use secret::{SecretRef, Secrets};
 pub use text::Text;
 pub use tool::{ToolSpec, ToolVersion};
-pub use trace::TraceParent;
+pub use trace::{TraceParent, TraceState};
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
@@ -70,6 +75,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         binding::TEMPLATES,
         builtin::TEMPLATES,
         condition::TEMPLATES,
+        model_options::TEMPLATES,
         policy::TEMPLATES,
         redact::TEMPLATES,
         text::TEMPLATES,

@@ -1,6 +1,12 @@
-//! Takes secrets out of whatever others shall see: plain, escaped, percent-encoded, or in base64 at any offset.
+//! Takes secrets out of whatever others shall see: plain, escaped, percent-encoded, in hex, or in base64 at any offset.
+//!
+//! An echo may be encoded twice, as base64 within a URL is. Every spelling is looked for in the text, and in its parts
+//! once they are decoded (`decoded.rs`).
+
+mod decoded;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine as _;
@@ -11,7 +17,7 @@ use serde_json::{Map, Value};
 pub const MASKED: &str = "***";
 
 /// A shorter secret would be found in everything; it is masked only where it stands alone.
-const SHORTEST_FOUND: usize = 4;
+pub(crate) const SHORTEST_FOUND: usize = 4;
 
 /// A part of a secret that is shorter could be any word.
 const SHORTEST_PART: usize = 8;
@@ -25,6 +31,8 @@ pub struct Mask {
     short: Vec<String>,
     /// Whether a number could be a secret.
     in_numbers: bool,
+    /// The least length of an encoded secret that is encoded again.
+    shortest: usize,
 }
 
 impl Mask {
@@ -39,6 +47,8 @@ impl Mask {
                 short.push(secret.to_owned());
             }
         }
+        // Base64 and hex of a secret itself are among the spellings, so that a decoded text holds at least one of them.
+        let shortest = patterns.iter().map(String::len).min().unwrap_or_default();
         let could_be_number = |text: &String| text.bytes().all(|byte| b"0123456789+-.eE".contains(&byte));
         let in_numbers = patterns.iter().chain(&short).any(could_be_number);
         let build = || {
@@ -49,7 +59,8 @@ impl Mask {
             // Too many patterns to be looked for: then everything is taken for a secret.
             built.or_else(|_| AhoCorasick::new([""])).ok()
         };
-        Self { patterns: (!patterns.is_empty()).then(build).flatten(), short, in_numbers }
+        let patterns = (!patterns.is_empty()).then(build).flatten();
+        Self { patterns, short, in_numbers, shortest: shortest.max(SHORTEST_BASE64) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -59,7 +70,11 @@ impl Mask {
     /// Whether a document may hold a secret. Without a backslash, and without the zeros of
     /// UTF-16, every text in it stands as it is.
     pub fn may_be_in(&self, document: &[u8]) -> bool {
-        let found = || self.patterns.as_ref().is_some_and(|patterns| patterns.is_match(document));
+        let found = || {
+            self.patterns.as_ref().is_some_and(|patterns| {
+                patterns.is_match(document) || !decoded::find(patterns, document, self.shortest).is_empty()
+            })
+        };
         !self.short.is_empty() || memchr::memchr2(b'\\', 0, document).is_some() || found()
     }
 
@@ -68,15 +83,38 @@ impl Mask {
         if self.short.iter().any(|secret| secret == text) {
             return Cow::Borrowed(MASKED);
         }
-        let Some(patterns) = self.patterns.as_ref().filter(|patterns| patterns.is_match(text)) else {
+        let found = self.find(text);
+        if found.is_empty() {
             return Cow::Borrowed(text);
-        };
+        }
         let mut clean = String::with_capacity(text.len());
-        patterns.replace_all_with(text, &mut clean, |_, _, clean| {
+        let mut from = 0;
+        for Range { start, end } in found {
+            clean.push_str(text.get(from..start).unwrap_or_default());
             clean.push_str(MASKED);
-            true
-        });
+            from = end;
+        }
+        clean.push_str(text.get(from..).unwrap_or_default());
         Cow::Owned(clean)
+    }
+
+    /// Where secrets stand in a text: ranges in order that do not overlap.
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let Some(patterns) = &self.patterns else { return Vec::new() };
+        let mut found = decoded::find(patterns, text.as_bytes(), self.shortest);
+        if found.is_empty() {
+            return patterns.find_iter(text).map(|found| found.range()).collect();
+        }
+        found.extend(patterns.find_iter(text).map(|found| found.range()));
+        found.sort_unstable_by_key(|range| (range.start, range.end));
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
+        for range in found {
+            match merged.last_mut().filter(|last| range.start < last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => merged.push(range),
+            }
+        }
+        merged
     }
 
     /// Masks every text of a value, names of fields too.
@@ -126,7 +164,7 @@ pub fn parts(secret: &str) -> Vec<String> {
 }
 
 /// The ways an upstream may echo a secret.
-fn spellings(secret: &str) -> Vec<String> {
+pub(crate) fn spellings(secret: &str) -> Vec<String> {
     let mut spellings = vec![secret.to_owned()];
     let mut add = |spelling: String| {
         if !spellings.contains(&spelling) {
@@ -146,6 +184,9 @@ fn spellings(secret: &str) -> Vec<String> {
         add(escaped.to_owned());
         add(escaped.replace('/', "\\/"));
     }
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    add(hex.to_uppercase());
+    add(hex);
     add(secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;"));
     for offset in 0..3 {
         for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
@@ -156,6 +197,7 @@ fn spellings(secret: &str) -> Vec<String> {
             let encoded = engine.encode(&bytes);
             if let Some(inner) = encoded.get(first..end).filter(|inner| inner.len() >= SHORTEST_BASE64) {
                 add(inner.to_owned());
+                add(inner.replace('/', "\\/"));
             }
         }
     }
@@ -205,6 +247,50 @@ mod tests {
             let shown = mask.text(&echo);
             assert!(shown.contains(MASKED), "{prefix}: {echo} became {shown}");
             assert!(shown.len() < echo.len() / 2, "{prefix}: {shown}");
+        }
+    }
+
+    #[test]
+    fn secret_is_masked_however_it_is_encoded_twice() {
+        let secret = "s3cr/t+k y\"ü?&=z~";
+        let mask = Mask::new([secret]);
+        let url = |text: &str| percent_encoded(text, "-_.~", "%20", false);
+        let form = |text: &str| percent_encoded(text, "-_.*", "+", true);
+        let base64 = |text: &str| STANDARD.encode(text);
+        let unpadded = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let quoted = |text: &str| Value::from(text).to_string();
+        let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+        type Encode<'e> = &'e dyn Fn(&str) -> String;
+        let encodings: [(&str, Encode<'_>); 6] = [
+            ("url", &url),
+            ("form", &form),
+            ("base64", &base64),
+            ("base64url", &unpadded),
+            ("json", &quoted),
+            ("hex", &hex),
+        ];
+        for (first, inner) in encodings {
+            for (second, outer) in encodings {
+                for prefix in ["", "u", "us", "user:"] {
+                    let echo = format!(
+                        "https://h.example/a/b?q={}&n=1",
+                        outer(&inner(&format!("{prefix}{secret}")))
+                    );
+                    let shown = mask.text(&echo);
+                    assert!(shown.contains(MASKED), "{first} in {second}: {echo} became {shown}");
+                    assert!(shown.starts_with("https://h.example/a"), "{first} in {second}: {shown}");
+                    assert!(mask.may_be_in(echo.as_bytes()), "{first} in {second}: {echo}");
+                    let left = shown.len() - "https://h.example/a/b?q=&n=1".len();
+                    assert!(left < 40, "{first} in {second}: {echo} became {shown}");
+                }
+            }
+        }
+        let encoded = base64(&"harmless ".repeat(50));
+        for harmless in
+            ["100%25 of 5%", "%", "%2", "%zz%25", &"x/".repeat(500), &encoded, &hex(&"harmless ".repeat(50))]
+        {
+            assert_eq!(mask.text(harmless), harmless);
+            assert!(!mask.may_be_in(harmless.as_bytes()), "{harmless}");
         }
     }
 

@@ -168,7 +168,17 @@ impl fmt::Display for Message {
     }
 }
 
-/// Fails when a template lacks a language or its languages name different
+/// Texts that clients match on, which are English in every language.
+const UNTRANSLATED: [&str; 6] = [
+    "webSearch.noTavily",
+    "webSearch.noSearxng",
+    "webSearch.noBrave",
+    "webSearch.tavilyFailed",
+    "webSearch.searxngFailed",
+    "webSearch.braveFailed",
+];
+
+/// Fails when a template lacks a language, is not translated, or its languages name different
 /// parameters. Each crate calls it in a test over its own templates.
 pub fn check_templates(templates: &[&Template]) -> Result<(), String> {
     let mut ids = std::collections::HashSet::new();
@@ -183,8 +193,21 @@ pub fn check_templates(templates: &[&Template]) -> Result<(), String> {
         if parameters(en) != parameters(zh) {
             return Err(format!("{id}: the languages name different parameters"));
         }
+        if has_words(en) && !zh.chars().any(is_chinese) && !UNTRANSLATED.contains(id) {
+            return Err(format!("{id}: the Chinese text holds no Chinese character"));
+        }
     }
     Ok(())
+}
+
+/// Whether a text has letters outside its parameters.
+fn has_words(text: &str) -> bool {
+    let mut between = text.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+    between.any(|part| part.contains(char::is_alphabetic))
+}
+
+fn is_chinese(character: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&character)
 }
 
 fn parameters(text: &str) -> std::collections::BTreeSet<&str> {
@@ -219,5 +242,14 @@ mod tests {
         assert!(check_templates(&[&GREETING]).is_ok());
         assert!(check_templates(&[&ODD]).is_err());
         assert!(check_templates(&[&GREETING, &GREETING]).is_err());
+    }
+
+    #[test]
+    fn a_template_with_english_words_only_is_found() {
+        static ENGLISH: Template = Template::new("english", "Not allowed: {host}", "Not allowed: {host}");
+        static NO_WORDS: Template = Template::new("noWords", "{path}: {message}", "{path}: {message}");
+        let found = check_templates(&[&ENGLISH]).expect_err("it is not translated");
+        assert_eq!(found, "english: the Chinese text holds no Chinese character");
+        assert!(check_templates(&[&NO_WORDS]).is_ok(), "parameters alone need no translation");
     }
 }

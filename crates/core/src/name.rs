@@ -21,6 +21,13 @@ pub enum NameError {
     LooksLikeId,
 }
 
+/// The tools that an agent's turn adds by itself. No stored tool may have one of these names.
+pub const FIND_TOOLS: &str = "find_tools";
+pub const TASK_RESULT: &str = "task_result";
+pub const READ_RESULT: &str = "read_result";
+
+pub const RESERVED_NAMES: [&str; 3] = [FIND_TOOLS, TASK_RESULT, READ_RESULT];
+
 impl ToolName {
     /// A name that stands in the code. A test of whoever writes it down shows that it parses.
     pub fn constant(name: &'static str) -> Self {

@@ -25,6 +25,10 @@ pub struct ProviderSpec {
     /// The answers of one that is scripted; none of any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<Value>,
+    /// Whether its models have no native tool calls, so that a call at the end of a text is one. Of any other model
+    /// such a text is prose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_tool_calls: bool,
     /// Whether the address is the word of who runs the server, and may lead anywhere. One of a user's is looked
     /// at as a tool's is.
     #[serde(default)]
@@ -53,6 +57,8 @@ pub struct Provider {
     #[serde(flatten)]
     pub spec: ProviderSpec,
     pub version: u64,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub updated_at: Timestamp,
 }

@@ -13,7 +13,9 @@ pub struct Space {
     pub name: String,
     pub is_personal: bool,
     pub version: u64,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub updated_at: Timestamp,
 }
 
@@ -50,6 +52,24 @@ pub struct Member {
     pub user_id: UserId,
     pub name: String,
     pub role: Role,
+}
+
+/// An open invitation of a user, by name, into a space.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Invitation {
+    pub space_id: SpaceId,
+    pub space_name: String,
+    /// The name as the inviting admin typed it; an account of that name may not exist.
+    pub user_name: String,
+    /// The role after accepting.
+    pub role: Role,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
+    pub created_at: Timestamp,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
+    pub expires_at: Timestamp,
+    /// The name of the inviting admin. `None` if that account was deleted.
+    pub invited_by: Option<String>,
 }
 
 #[cfg(test)]

@@ -1,9 +1,15 @@
-//! Where a call stands in its caller's trace: the W3C header `traceparent`, read strictly.
+//! The trace of a caller: the W3C headers `traceparent`, read strictly, and `tracestate`, kept as it is.
 //!
-//! Spans are made and sent elsewhere; here is only what the caller told.
+//! Spans are made and sent elsewhere. Outgoing requests of a call carry both headers on.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 /// The caller's span, which a call is part of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct TraceParent {
     trace_id: [u8; 16],
     span_id: [u8; 8],
@@ -38,6 +44,74 @@ impl TraceParent {
     }
 }
 
+/// The value of the header, in version 00 with the flags that it knows.
+impl fmt::Display for TraceParent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (trace_id, span_id) = (u128::from_be_bytes(self.trace_id), u64::from_be_bytes(self.span_id));
+        write!(f, "00-{trace_id:032x}-{span_id:016x}-{:02x}", self.flags & 3)
+    }
+}
+
+impl From<TraceParent> for String {
+    fn from(parent: TraceParent) -> Self {
+        parent.to_string()
+    }
+}
+
+impl TryFrom<String> for TraceParent {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(text.as_bytes()).ok_or("not a traceparent")
+    }
+}
+
+/// What tracing systems on the way have noted beside the trace: the header `tracestate`, not interpreted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct TraceState(Arc<str>);
+
+impl TraceState {
+    /// The recommendation asks to carry at least this many bytes on; more is dropped.
+    const MAX_BYTES: usize = 512;
+
+    /// Joins the values of all headers of that name. Returns `None` if there is nothing to carry on, or too much, or
+    /// something that a header cannot hold.
+    pub fn parse<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+        let mut joined = String::new();
+        for value in values {
+            let value = std::str::from_utf8(value).ok()?.trim();
+            if joined.len() + value.len() >= Self::MAX_BYTES {
+                return None;
+            }
+            if !joined.is_empty() && !value.is_empty() {
+                joined.push(',');
+            }
+            joined.push_str(value);
+        }
+        let is_plain = joined.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        (is_plain && joined.contains('=')).then(|| Self(joined.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<TraceState> for String {
+    fn from(state: TraceState) -> Self {
+        state.as_str().to_owned()
+    }
+}
+
+impl TryFrom<String> for TraceState {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(std::iter::once(text.as_bytes())).ok_or("not a tracestate")
+    }
+}
+
 /// So many bytes, written in lower-case hexadecimal digits.
 fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let (pairs, []) = text.as_chunks::<2>() else { return None };
@@ -61,6 +135,8 @@ fn digit(character: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -75,6 +151,54 @@ mod tests {
         for (flags, is_sampled) in [("00", false), ("02", false), ("03", true), ("ff", true)] {
             let parent = TraceParent::parse(format!("00-{TRACE}-{SPAN}-{flags}").as_bytes());
             assert_eq!(parent.map(|parent| parent.is_sampled()), Some(is_sampled), "{flags}");
+        }
+    }
+
+    #[test]
+    fn a_parent_is_written_as_it_was_read() {
+        for (given, written) in [
+            (format!("00-{TRACE}-{SPAN}-01"), format!("00-{TRACE}-{SPAN}-01")),
+            (format!("00-{TRACE}-{SPAN}-00"), format!("00-{TRACE}-{SPAN}-00")),
+            (format!("cc-{TRACE}-{SPAN}-ff-more"), format!("00-{TRACE}-{SPAN}-03")),
+        ] {
+            let parent = TraceParent::parse(given.as_bytes()).expect("a parent");
+            assert_eq!(parent.to_string(), written);
+        }
+    }
+
+    #[test]
+    fn trace_context_is_stored_as_its_header_values() {
+        let text = format!("00-{TRACE}-{SPAN}-01");
+        let parent = TraceParent::parse(text.as_bytes()).expect("a parent");
+        let state = TraceState::parse(std::iter::once(&b"a=1,b=2"[..]));
+        let trace = (parent, state);
+        let stored = serde_json::to_value(&trace).expect("JSON");
+        assert_eq!(stored, json!([text, "a=1,b=2"]));
+        let read: (TraceParent, Option<TraceState>) = serde_json::from_value(stored).expect("a trace");
+        assert_eq!(read, trace);
+        assert!(serde_json::from_value::<TraceParent>(json!("00-1-2-01")).is_err());
+        assert!(serde_json::from_value::<TraceState>(json!("no pairs")).is_err());
+    }
+
+    #[test]
+    fn a_state_is_joined_bounded_and_otherwise_left_alone() {
+        let long = format!("a={}", "x".repeat(600));
+        for (values, expected) in [
+            (
+                &["rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"][..],
+                Some("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
+            ),
+            (&["a=1", " b=2 "], Some("a=1,b=2")),
+            (&["", "b=2"], Some("b=2")),
+            (&[], None),
+            (&[""], None),
+            (&["no pairs"], None),
+            (&["a=\u{e9}"], None),
+            (&["a=1\r\nX-Evil: 1"], None),
+            (&[long.as_str()], None),
+        ] {
+            let state = TraceState::parse(values.iter().map(|value| value.as_bytes()));
+            assert_eq!(state.as_ref().map(TraceState::as_str), expected, "{values:?}");
         }
     }
 

@@ -16,6 +16,7 @@ pub struct User {
     /// Runs the installation; what a user may do in a space is the role there.
     pub is_admin: bool,
     pub is_active: bool,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
 }
 
@@ -30,9 +31,12 @@ pub struct Token {
     /// The first characters of the value, by which its owner knows it again.
     pub prefix: String,
     pub scope: Scope,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
+    #[serde(serialize_with = "crate::timestamp::serialize_optional")]
     pub expires_at: Option<Timestamp>,
     /// To the minute or so.
+    #[serde(serialize_with = "crate::timestamp::serialize_optional")]
     pub last_used_at: Option<Timestamp>,
 }
 

@@ -67,6 +67,24 @@ const DENIED_V6: [(Ipv6Addr, u8); 5] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
+/// Private networks that operators open as a whole.
+const USUAL: [&str; 7] = [
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "fc00::/7",
+];
+
+/// The network to open for an address: the usual one that it belongs to, else the address alone.
+pub(crate) fn usual_network(address: IpAddr) -> IpNet {
+    let address = address.to_canonical();
+    let mut usual = USUAL.iter().filter_map(|network| network.parse::<IpNet>().ok());
+    usual.find(|network| network.contains(&address)).unwrap_or_else(|| IpNet::from(address))
+}
+
 /// Whether an address belongs to the public internet. What embeds IPv4 addresses is judged by them.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
@@ -271,6 +289,31 @@ mod tests {
         ] {
             let parsed: IpAddr = address.parse().expect("an address");
             assert!(!is_public(parsed), "{why}: {address}");
+        }
+    }
+
+    #[test]
+    fn each_private_address_belongs_to_its_usual_network_or_to_none() {
+        for (address, network) in [
+            ("127.0.0.1", "127.0.0.0/8"),
+            ("10.1.2.3", "10.0.0.0/8"),
+            ("172.31.0.1", "172.16.0.0/12"),
+            ("172.32.0.1", "172.32.0.1/32"),
+            ("192.168.1.20", "192.168.0.0/16"),
+            ("100.64.0.1", "100.64.0.0/10"),
+            ("169.254.169.254", "169.254.0.0/16"),
+            ("0.0.0.0", "0.0.0.0/32"),
+            ("224.0.0.1", "224.0.0.1/32"),
+            ("::1", "::1/128"),
+            ("fd12::1", "fc00::/7"),
+            ("fe80::1", "fe80::1/128"),
+            ("::ffff:192.168.1.20", "192.168.0.0/16"),
+        ] {
+            let address: IpAddr = address.parse().expect("an address");
+            let found = usual_network(address).to_string();
+            assert_eq!(found, network, "{address}");
+            let opened: Networks = found.parse().expect("networks");
+            assert!(opened.contain(address), "{address} can be reached once {found} is open");
         }
     }
 

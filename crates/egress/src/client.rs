@@ -89,6 +89,8 @@ impl Clients {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_PER_HOST)
             .http1_max_buf_size(HEAD_BYTES)
+            // Small bodies are copied behind their head: one piece is written faster than two.
+            .http1_writev(false)
             // A peer that vanished is noticed before the next call goes to it.
             .http2_keep_alive_interval(PING)
             .http2_keep_alive_timeout(PING)

@@ -50,8 +50,9 @@ pub(crate) enum Reach {
 /// Why a connection was not made. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
+    /// The name, and the address that is not open.
     #[error("{0} resolves to a private address")]
-    Private(String),
+    Private(String, IpAddr),
     #[error("{0} is not in a network where every port is open")]
     Port(String),
     #[error("{0} is this server")]
@@ -121,6 +122,9 @@ impl Connector {
         let only_opened = self.reach == Reach::Opened || is_inner_name(name);
         let is_open =
             |address: &IpAddr| self.guard.opened.contain(*address) || (!only_opened && is_public(*address));
+        // Of both families the one that most networks have is named.
+        let refused =
+            addresses.iter().copied().filter(|address| !is_open(address)).min_by_key(IpAddr::is_ipv6);
         let mut addresses = addresses;
         if is_localhost(name) {
             // Nobody but this machine answers for it: of its two addresses the opened one is taken.
@@ -128,11 +132,12 @@ impl Connector {
         }
         if addresses.is_empty() || !addresses.iter().all(is_open) {
             // A public address is here only because of its port.
-            let is_public = !is_inner_name(name) && addresses.iter().all(|address| is_public(*address));
-            return Err(if is_public && !addresses.is_empty() {
-                ConnectError::Port(name.to_owned())
-            } else {
-                ConnectError::Private(name.to_owned())
+            let is_public = !addresses.is_empty()
+                && !is_inner_name(name)
+                && addresses.iter().all(|address| is_public(*address));
+            return Err(match refused.filter(|_| !is_public) {
+                Some(address) => ConnectError::Private(name.to_owned(), address),
+                None => ConnectError::Port(name.to_owned()),
             });
         }
         if addresses.iter().any(|address| self.guard.is_own(*address, port)) {

@@ -1,20 +1,22 @@
 //! The guard itself: every request is checked, sent, followed and read here.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use haft_core::CallError;
+use haft_core::{CallError, Message};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderValue, Method, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::timeout_at;
+use url::{Host, Url};
 
-use crate::address::Networks;
+use crate::address::{Networks, is_public};
 use crate::answer::Answer;
 use crate::client::{Clients, Http};
 use crate::connect::Guard;
 use crate::destination::Destination;
+use crate::hosts::{is_inner_name, is_localhost};
 use crate::opened::Opened;
 use crate::request::{Limits, Policy, Request, ToolPolicy};
 use crate::resolve::{Resolver, SystemResolver};
@@ -23,6 +25,8 @@ use crate::{failure, redirect};
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("haft/", env!("CARGO_PKG_VERSION")));
 const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
+/// The address that stands for a name of an inner service where names are not looked up.
+const NOT_LOOKED_UP: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0));
 const ANYTHING: HeaderValue = HeaderValue::from_static("*/*");
 
 /// The only way out of the process. Cheap to clone; clones share connections.
@@ -76,6 +80,22 @@ impl Egress {
             resolver: Arc::new(SystemResolver::default()),
             trust: Trust::default(),
         }
+    }
+
+    /// Why a tool's request to a URL will be refused, as far as its host says without being looked up.
+    pub fn foreseen_refusal(&self, url: &Url) -> Option<Message> {
+        let opened = &self.0.guard().opened;
+        let may_reach = |address: IpAddr| is_public(address) || opened.contain(address);
+        let (address, is_allowed): (IpAddr, bool) = match url.host()? {
+            Host::Ipv4(address) => (address.into(), may_reach(address.into())),
+            Host::Ipv6(address) => (address.into(), may_reach(address.into())),
+            Host::Domain(name) if is_localhost(name) => {
+                let (usual, other) = (Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
+                (usual, may_reach(usual) || may_reach(other))
+            }
+            Host::Domain(name) => (NOT_LOOKED_UP, !is_inner_name(name) || !opened.is_empty()),
+        };
+        (!is_allowed).then(|| failure::private(url, address))
     }
 
     /// Says where this process listens: no tool may call it, even in an opened network. Said once.
@@ -148,7 +168,9 @@ impl Egress {
             if matches!(policy, Policy::Operator) && !request.to.is(&next.to) {
                 return Err(redirect::other_origin(&request.to));
             }
-            response = self.send_one(policy, &mut next).await.map_err(CallError::that_may_have_acted)?;
+            let sent = self.send_one(policy, &mut next).await;
+            // An upstream that redirects can be reached, whatever the host it redirects to.
+            response = sent.map_err(|error| error.that_may_have_acted().about_another_host())?;
             *request = next;
             redirects += 1;
         }

@@ -3,10 +3,12 @@
 //! No message carries a path, a query, a header or a body: only hosts and ports.
 
 use std::error::Error as StdError;
+use std::net::IpAddr;
 
 use haft_core::{CallError, ErrorKind, Message};
 use url::Url;
 
+use crate::address::usual_network;
 use crate::connect::ConnectError;
 use crate::destination::Destination;
 use crate::hosts::Hosts;
@@ -26,10 +28,10 @@ haft_core::templates! {
         "不允许的端口: {host} 的 {port}。允许：80、443、工具自身 URL 中的端口，或 allowedDomains 中随主机列出的端口";
     BAD_DOMAIN = "egress.domain",
         "Domain not allowed: {host}. Allowed: {list}",
-        "Domain not allowed: {host}. Allowed: {list}";
+        "不允许访问的域名：{host}。允许：{list}";
     BAD_ADDRESS = "egress.address",
-        "Address not allowed: {host} resolves to a private address",
-        "Address not allowed: {host} resolves to a private address";
+        "Address not allowed: {host} resolves to a private address. To allow it, start Haft with HAFT_ALLOW_PRIVATE_NETWORKS, such as HAFT_ALLOW_PRIVATE_NETWORKS={network}",
+        "不允许的地址: {host} 解析到私有地址。如需允许，请在启动 Haft 时设置 HAFT_ALLOW_PRIVATE_NETWORKS，例如 HAFT_ALLOW_PRIVATE_NETWORKS={network}";
     OWN_ADDRESS = "egress.own",
         "Address not allowed: {host} is this server itself",
         "不允许的地址: {host} 是本服务自身";
@@ -50,7 +52,7 @@ haft_core::templates! {
         "{host} 未能及时应答";
     TOO_LARGE = "egress.tooLarge",
         "Response too large: limit {limit} bytes",
-        "Response too large: limit {limit} bytes";
+        "响应过大：上限为 {limit} 字节";
     HEADERS_TOO_LARGE = "egress.headersTooLarge",
         "Response headers too large or too many: limit {bytes} bytes and {count} headers",
         "应答头过大或过多: 最多 {bytes} 字节、{count} 个";
@@ -102,6 +104,15 @@ pub(crate) fn outside(base: &Url) -> CallError {
     refused(Message::new(&OUTSIDE).with("base", base))
 }
 
+/// Why a host in a private network is refused.
+pub(crate) fn private(url: &Url, address: IpAddr) -> Message {
+    private_address(host(url), address)
+}
+
+fn private_address(host: &str, address: IpAddr) -> Message {
+    Message::new(&BAD_ADDRESS).with("host", host).with("network", usual_network(address))
+}
+
 pub(crate) fn too_slow(to: &Destination) -> CallError {
     CallError::new(ErrorKind::Timeout, Message::new(&TOO_SLOW).with("host", to.host_str()))
 }
@@ -135,7 +146,7 @@ pub(crate) fn of_request(to: &Destination, error: &hyper_util::client::legacy::E
     let message = if error.is_connect() { &UNREACHABLE } else { &BROKEN };
     let failed = CallError::new(ErrorKind::Network, Message::new(message).with("host", to.host_str()));
     let failed = failed.caused_by(deepest(error));
-    if error.is_connect() { failed.that_did_nothing() } else { failed }
+    if error.is_connect() { failed.that_did_nothing().that_could_not_connect() } else { failed }
 }
 
 /// An answer began, or the request was under way.
@@ -151,7 +162,7 @@ pub(crate) fn of_transfer(to: &Destination, error: &hyper::Error) -> CallError {
 fn of_connect(to: &Destination, error: &ConnectError) -> CallError {
     let host = to.host_str();
     let (kind, template) = match error {
-        ConnectError::Private(_) => (ErrorKind::Permission, &BAD_ADDRESS),
+        ConnectError::Private(_, address) => return refused(private_address(host, *address)),
         ConnectError::Port(_) => return port(to),
         ConnectError::Own(_) => (ErrorKind::Permission, &OWN_ADDRESS),
         ConnectError::Unresolved(..) => (ErrorKind::Network, &UNRESOLVED),
@@ -159,9 +170,11 @@ fn of_connect(to: &Destination, error: &ConnectError) -> CallError {
     };
     let failed = CallError::new(kind, Message::new(template).with("host", host)).that_did_nothing();
     match error {
-        ConnectError::Private(_) | ConnectError::Port(_) | ConnectError::Own(_) => failed,
-        ConnectError::Unresolved(_, reason) => failed.caused_by(reason.to_string()),
-        ConnectError::Failed(_) | ConnectError::TooSlow => failed.caused_by(error.to_string()),
+        ConnectError::Private(..) | ConnectError::Port(_) | ConnectError::Own(_) => failed,
+        ConnectError::Unresolved(_, reason) => failed.caused_by(reason.to_string()).that_could_not_connect(),
+        ConnectError::Failed(_) | ConnectError::TooSlow => {
+            failed.caused_by(error.to_string()).that_could_not_connect()
+        }
     }
 }
 

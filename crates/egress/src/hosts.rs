@@ -44,6 +44,11 @@ impl Hosts {
         Self(url.host().map(entry).into_iter().collect())
     }
 
+    /// Whether the host of a URL is in the list.
+    pub fn cover(&self, url: &Url) -> bool {
+        url.host().is_some_and(|host| self.allow(&canonical(host)))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

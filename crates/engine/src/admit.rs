@@ -6,7 +6,7 @@ use std::time::Duration;
 use haft_core::call::Consent;
 use haft_core::schema::Admitted;
 use haft_core::{Arguments, Binding, CallError, CallOptions, ErrorKind, Message, Policy, Violation};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::catalogue::Entry;
 
@@ -31,6 +31,8 @@ pub(crate) struct AdmittedCall {
     pub(crate) entry: Arc<Entry>,
     pub(crate) arguments: Arguments,
     pub(crate) coerced: Vec<String>,
+    /// Properties that belong to another alternative of the schema.
+    pub(crate) ignored: Map<String, Value>,
 }
 
 /// A call that may not run, with its arguments as far as they got.
@@ -62,12 +64,16 @@ pub(crate) fn admit(
         return refuse(error, Arc::new(arguments), Vec::new());
     }
     let binding = options.binding.as_deref();
-    let admitted = if entry.prepared.takes_defaults() {
-        entry.input.admit(arguments, binding, options.validation)
-    } else {
-        entry.input.admit_without_defaults(arguments, binding, options.validation)
+    let input = match entry.input() {
+        Ok(input) => input,
+        Err(error) => return refuse(error, Arc::new(arguments), Vec::new()),
     };
-    let Admitted { arguments, coerced } = match admitted {
+    let admitted = if entry.prepared.takes_defaults() {
+        input.admit(arguments, binding, options.validation)
+    } else {
+        input.admit_without_defaults(arguments, binding, options.validation)
+    };
+    let Admitted { arguments, coerced, ignored } = match admitted {
         Ok(admitted) => admitted,
         Err(refused) => {
             let error = explained(&entry, refused.error, &refused.arguments);
@@ -84,7 +90,7 @@ pub(crate) fn admit(
     if let Some(template) = denied {
         return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.shared(), coerced);
     }
-    Ok(AdmittedCall { entry, arguments, coerced })
+    Ok(AdmittedCall { entry, arguments, coerced, ignored })
 }
 
 /// What the tool and its binding say to these arguments: the strictest of all.

@@ -15,6 +15,7 @@ use crate::record::{CallSink, Recorder};
 use crate::secrets::SecretSource;
 use crate::service::{Inner, ToolService, local_caller};
 use crate::source::{Loader, ToolSource};
+use crate::supervisor::Supervisor;
 
 /// So many events a slow subscriber may be behind.
 const EVENTS_BEHIND: usize = 1024;
@@ -38,6 +39,7 @@ pub struct Builder {
     secrets: Option<Arc<dyn SecretSource>>,
     artifacts: Option<Arc<dyn Artifacts>>,
     source: Option<Arc<dyn ToolSource>>,
+    supervisor: Supervisor,
 }
 
 impl Builder {
@@ -110,6 +112,12 @@ impl Builder {
         self
     }
 
+    /// Restarts the background tasks of the engine.
+    pub fn supervisor(mut self, supervisor: Supervisor) -> Self {
+        self.supervisor = supervisor;
+        self
+    }
+
     #[must_use]
     pub fn build(self) -> ToolService {
         let events = self.events.map(Events::new);
@@ -123,7 +131,7 @@ impl Builder {
             limits_on: self.limits,
             progress: events.clone().map(|events| Arc::new(events) as Arc<dyn ProgressSink>),
             events,
-            recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting)),
+            recorder: self.sink.map(|(sink, waiting)| Recorder::new(sink, waiting, self.supervisor)),
             secrets: self.secrets,
             no_secrets: Arc::default(),
             artifacts: self.artifacts,

@@ -10,22 +10,26 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use haft_core::nearest::nearest;
 use haft_core::{
-    CallError, Effect, ErrorKind, Message, PolicyRule, Prepared, SpaceId, ToolId, ToolName, ToolSchema,
-    ToolVersion,
+    CallError, Effect, ErrorKind, Message, PolicyRule, Prepared, SpaceId, Template, ToolId, ToolName,
+    ToolSchema, ToolVersion,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::bulkhead::Bulkhead;
 use crate::lock::lock;
-use crate::prepare::PreparedTool;
+use crate::prepare::{Callable, PreparedTool};
 use crate::rate::Limiter;
+use crate::schema::LazySchema;
 use crate::secrets::KnownMask;
 
 haft_core::templates! {
     NAME_TAKEN = "tool.nameTaken",
         "a tool named {name} exists already",
         "名为 {name} 的工具已存在";
+    NAME_OF_PROGRAM = "tool.nameOfProgram",
+        "{name} is the name of a tool that comes with the program and cannot be replaced; choose another name",
+        "{name} 是程序自带工具的名称，不能被替换；请换一个名称";
     STALE = "tool.stale",
         "{name} was changed meanwhile: its version is {actual}, not {expected}; read it again and repeat the change",
         "{name} 已被修改：当前版本是 {actual}，不是 {expected}；请重新读取后再修改";
@@ -48,8 +52,8 @@ pub(crate) struct Entry {
     pub(crate) number: u64,
     pub(crate) version: Arc<ToolVersion>,
     pub(crate) name: Arc<str>,
-    pub(crate) input: ToolSchema,
-    pub(crate) output: Option<ToolSchema>,
+    input: LazySchema,
+    output: Option<LazySchema>,
     pub(crate) prepared: Arc<dyn Prepared>,
     pub(crate) effect: Effect,
     pub(crate) policy: PolicyRule,
@@ -63,7 +67,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Limits count on over versions for as long as they are the same.
-    fn new(version: ToolVersion, tool: PreparedTool, before: Option<&Entry>) -> Self {
+    fn new(version: ToolVersion, tool: Callable, before: Option<&Entry>) -> Self {
         let spec = &version.spec;
         let limiter = spec.rate_limit.map(|limit| {
             let same = before.filter(|entry| entry.version.spec.rate_limit == Some(limit));
@@ -87,6 +91,23 @@ impl Entry {
             bulkhead,
             mask: ArcSwapOption::empty(),
         }
+    }
+
+    /// Whether nothing has to be compiled before the tool can be called.
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.input.is_compiled() && self.output.as_ref().is_none_or(LazySchema::is_compiled)
+    }
+
+    /// The schema of arguments; compiled now, if it is not yet.
+    pub(crate) fn input(&self) -> Result<&ToolSchema, CallError> {
+        let document = self.version.spec.input_schema.as_ref();
+        self.input.get(document.unwrap_or(&Value::Null), &self.version.spec.name)
+    }
+
+    /// The schema of results; compiled now, if it is not yet. Returns `None` if there is none that can be used.
+    pub(crate) fn output(&self) -> Option<&ToolSchema> {
+        let document = self.version.spec.output_schema.as_ref()?;
+        self.output.as_ref()?.get(document, &self.version.spec.name).ok()
     }
 }
 
@@ -173,7 +194,7 @@ impl Catalogue {
     }
 
     /// Keeps an entry in another version. What it shares with the one that counts now, they share.
-    pub(crate) fn pin(&self, live: &Entry, version: ToolVersion, tool: PreparedTool) -> Arc<Entry> {
+    pub(crate) fn pin(&self, live: &Entry, version: ToolVersion, tool: Callable) -> Arc<Entry> {
         let _writing = lock(&self.writing);
         let key = (version.id.clone(), version.version);
         let mut pinned = HashMap::clone(&self.pinned.load());
@@ -227,7 +248,7 @@ impl Catalogue {
             if taken {
                 return Err(name_taken(name));
             }
-            let entry = Arc::new(Entry::new(version, tool, None));
+            let entry = Arc::new(Entry::new(version, tool.callable, None));
             added.push(entry.version.clone());
             layer.put(entry);
         }
@@ -254,7 +275,7 @@ impl Catalogue {
     ) -> Result<Arc<ToolVersion>, CallError> {
         let _writing = lock(&self.writing);
         let before = self.check_put(space, &version, expected)?;
-        let entry = Arc::new(Entry::new(version, tool, before.as_deref()));
+        let entry = Arc::new(Entry::new(version, tool.callable, before.as_deref()));
         let put = entry.version.clone();
         let mut layer = self.layer(space);
         layer.put(entry);
@@ -273,7 +294,7 @@ impl Catalogue {
         let mut put = Vec::with_capacity(tools.len());
         for (version, tool, expected) in tools {
             let before = self.check_put(space, &version, expected)?;
-            let entry = Arc::new(Entry::new(version, tool, before.as_deref()));
+            let entry = Arc::new(Entry::new(version, tool.callable, before.as_deref()));
             put.push(entry.version.clone());
             layer.put(entry);
         }
@@ -294,7 +315,10 @@ impl Catalogue {
         let holder = layer.and_then(|layer| layer.by_name.get(&version.spec.name));
         let taken = holder.is_some_and(|entry| entry.version.id != version.id);
         let is_alias = self.aliases.contains_key(version.spec.name.as_str());
-        if taken || is_alias || self.shared.load().by_name.contains_key(&version.spec.name) {
+        if is_alias || self.shared.load().by_name.contains_key(&version.spec.name) {
+            return Err(conflict(&NAME_OF_PROGRAM, &version.spec.name));
+        }
+        if taken {
             return Err(name_taken(&version.spec.name));
         }
         match (expected, before.as_deref()) {
@@ -337,12 +361,7 @@ impl Catalogue {
     }
 
     /// Brings a space to what its source has: these tools changed, and only those of `all` are there.
-    pub(crate) fn renew(
-        &self,
-        space: SpaceId,
-        changed: Vec<(ToolVersion, PreparedTool)>,
-        all: &HashSet<ToolId>,
-    ) {
+    pub(crate) fn renew(&self, space: SpaceId, changed: Vec<(ToolVersion, Callable)>, all: &HashSet<ToolId>) {
         let _writing = lock(&self.writing);
         let mut layer = self.layer(space);
         let gone: Vec<ToolId> = layer.names.keys().filter(|id| !all.contains(*id)).cloned().collect();
@@ -383,7 +402,11 @@ fn check_version(entry: &Entry, expected: u64) -> Result<(), CallError> {
 }
 
 fn name_taken(name: &ToolName) -> CallError {
-    CallError::new(ErrorKind::Conflict, Message::new(&NAME_TAKEN).with("name", name))
+    conflict(&NAME_TAKEN, name)
+}
+
+fn conflict(template: &'static Template, name: &ToolName) -> CallError {
+    CallError::new(ErrorKind::Conflict, Message::new(template).with("name", name))
         .detail("name", name.as_str())
 }
 

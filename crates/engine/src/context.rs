@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use haft_core::schema::any_arguments;
+use haft_core::timestamp::rfc3339;
 use haft_core::{CallId, Locale, ToolExecutionResult, ToolName, ToolSpec};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -48,6 +49,7 @@ pub struct ToolCall {
     pub arguments: Value,
     /// The step of the conversation, from 1.
     pub step: u32,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     pub at: Timestamp,
 }
 
@@ -163,7 +165,7 @@ impl ToolCallContext {
                 }
             };
             row["step"] = json!(step);
-            row["at"] = json!(at);
+            row["at"] = json!(rfc3339(*at));
             row["status"] = json!(status);
             row
         });

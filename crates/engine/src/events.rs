@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::call::{CallInfo, ProgressSink};
+use haft_core::timestamp::rfc3339;
 use haft_core::{AgentId, CallId, ConversationId, ErrorKind, Progress, SpaceId};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -72,7 +73,7 @@ impl Serialize for CallEvent {
         fields.serialize_entry("agentId", &self.agent)?;
         fields.serialize_entry("conversationId", &self.conversation)?;
         fields.serialize_entry("attempt", &self.attempt)?;
-        fields.serialize_entry("at", &self.at)?;
+        fields.serialize_entry("at", &rfc3339(self.at))?;
         let millis = |duration: &Duration| duration.as_millis() as u64;
         match &self.stage {
             Stage::Started => {}

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_core::call::{CallInfo, Freshness, ProgressSink};
+use haft_core::mask::Mask;
 use haft_core::secret::SecretOwner;
 use haft_core::{
     Artifacts, CallContext, CallError, CallOptions, Effect, ErrorKind, Later, Message, Parked, Resumed,
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::admit::AdmittedCall;
-use crate::breaker::Breaker;
+use crate::breaker::{CallBreaker, CallPass};
 use crate::cache::{AnswerCache, CallKey};
 use crate::events::both;
 use crate::flight::Flight;
@@ -124,7 +125,7 @@ async fn make_and_keep(
     engine: &Inner,
     call: &AdmittedCall,
     flight: &mut Flight<'_>,
-    breaker: Option<Breaker>,
+    breaker: Option<CallBreaker>,
     times: Times,
     (cache, key, ttl): (&AnswerCache, CallKey, Duration),
 ) -> Result<Answered, CallError> {
@@ -166,16 +167,16 @@ fn pass_limits(
     engine: &Inner,
     call: &AdmittedCall,
     flight: &Flight<'_>,
-) -> Result<Option<Breaker>, CallError> {
+) -> Result<Option<CallBreaker>, CallError> {
     let (entry, caller, now) = (&call.entry, flight.caller(), Instant::now());
     let resumed = flight.options().resumed.as_deref();
     // What somebody brought is looked at; nothing is sent for that.
     if resumed.is_some_and(|resumed| resumed.came.is_some()) {
         return Ok(None);
     }
-    let breaker = engine.breakers.as_ref().and_then(|breakers| {
-        let key = entry.prepared.breaker_key(&call.arguments)?;
-        Some(breakers.circuit(caller.space, key, now))
+    let breaker = engine.breakers.as_ref().map(|breakers| {
+        let upstream = entry.prepared.breaker_key(&call.arguments);
+        breakers.of_call(caller.space, (&entry.version.id, &entry.name), upstream, now)
     });
     if let Some(breaker) = &breaker {
         breaker.check(now)?;
@@ -188,12 +189,12 @@ fn pass_limits(
     Ok(breaker)
 }
 
-/// Takes a place and makes attempts until one succeeds or no more are due.
+/// Takes a place and makes the call; the breaker counts how it ended.
 async fn make(
     engine: &Inner,
     call: &AdmittedCall,
     flight: &mut Flight<'_>,
-    breaker: Option<Breaker>,
+    breaker: Option<CallBreaker>,
     times: Times,
 ) -> Result<Arc<Value>, CallError> {
     let entry = &call.entry;
@@ -219,6 +220,31 @@ async fn make(
     if let Some(resumed) = &options.resumed {
         context = context.resuming(resumed.clone());
     }
+    let mut pass = breaker.map(|breaker| breaker.enter(Instant::now())).transpose()?;
+    let outcome = attempts(call, flight, context, mask.as_deref(), &mut pass, times).await;
+    if let Some(pass) = pass {
+        let error = outcome.as_ref().err();
+        // A caller with less patience than the tool has says nothing about the upstream.
+        let is_impatient = times.are_short && error.is_some_and(|error| error.kind() == ErrorKind::Timeout);
+        if !is_impatient {
+            pass.end(error, Instant::now());
+        }
+    }
+    outcome
+}
+
+/// Makes attempts until one succeeds or no more are due.
+async fn attempts(
+    call: &AdmittedCall,
+    flight: &mut Flight<'_>,
+    mut context: CallContext,
+    mask: Option<&Mask>,
+    pass: &mut Option<CallPass>,
+    times: Times,
+) -> Result<Arc<Value>, CallError> {
+    let entry = &call.entry;
+    let spec = &entry.version.spec;
+    let options = flight.options();
     let first_pause = options.retry_delay.unwrap_or(Duration::from_millis(spec.retry_delay));
     let retries = |context: &CallContext| {
         // Looking for an answer changes nothing, whatever the call did.
@@ -231,26 +257,30 @@ async fn make(
         if context.resumed().is_none() {
             flight.attempting(context.attempt());
         }
-        let error = match attempt(call, &context, breaker.as_ref(), times).await {
+        let error = match attempt(call, &context, times).await {
             Ok(ToolOutput { later: Some(later), .. }) if flight.parks() => {
                 flight.comes_later(later);
                 return Ok(Arc::default());
             }
             Ok(ToolOutput { later: Some(later), .. }) => {
+                // The upstream took the call on; how long its work takes says nothing about its health.
+                if let Some(pass) = pass.take() {
+                    pass.end(None, Instant::now());
+                }
                 context = Box::pin(look_again(spec, &context, *later, times)).await?;
                 retry = retries(&context);
                 pauses = retry.pauses();
                 continue;
             }
             Ok(mut output) => {
-                if let Some(mask) = mask.as_ref().filter(|_| !output.is_masked) {
+                if let Some(mask) = mask.filter(|_| !output.is_masked) {
                     mask.value(&mut output.data);
                     output.text = None;
                 }
                 flight.written_as(output.text);
                 return Ok(Arc::new(output.data));
             }
-            Err(error) => match &mask {
+            Err(error) => match mask {
                 Some(mask) => error.masked(mask),
                 None => error,
             },
@@ -262,8 +292,8 @@ async fn make(
         let jittered = pause.mul_f64(fastrand::f64());
         let pause = jittered.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST);
         let next = Instant::now() + pause;
-        let open = breaker.as_ref().is_some_and(|breaker| breaker.check(next).is_err());
-        if open || next >= times.deadline {
+        let may_retry = pass.as_ref().is_none_or(CallPass::may_retry);
+        if !may_retry || next >= times.deadline {
             return Err(error);
         }
         flight.retrying(error.kind(), pause);
@@ -291,25 +321,11 @@ async fn look_again(
     Ok(context.resuming(Arc::new(Resumed { parked, came: None })))
 }
 
-/// One attempt: let through by the breaker, and counted by it.
-async fn attempt(
-    call: &AdmittedCall,
-    context: &CallContext,
-    breaker: Option<&Breaker>,
-    times: Times,
-) -> Result<ToolOutput, CallError> {
-    let pass = breaker.map(|breaker| breaker.enter(Instant::now())).transpose()?;
+/// One attempt, under a cancellation of its own.
+async fn attempt(call: &AdmittedCall, context: &CallContext, times: Times) -> Result<ToolOutput, CallError> {
     // The tool's code learns that nobody waits for this attempt any more, however it ends.
     let _ends = context.cancellation().clone().drop_guard();
-    let outcome = run(call, context, times).await;
-    if let Some(pass) = pass {
-        let error = outcome.as_ref().err().map(CallError::kind);
-        let impatience = error == Some(ErrorKind::Timeout) && times.are_short;
-        if !impatience {
-            pass.ended(error, Instant::now());
-        }
-    }
-    outcome
+    run(call, context, times).await
 }
 
 async fn run(call: &AdmittedCall, context: &CallContext, times: Times) -> Result<ToolOutput, CallError> {
@@ -365,6 +381,7 @@ fn context(
         depth: options.depth,
         allowance: options.allowance.clone(),
         callback_url: options.callback_url.clone(),
+        trace: options.trace_parent.map(|parent| (parent, options.trace_state.clone())),
         place: place.map(|place| Box::new(place) as Box<dyn std::any::Any + Send + Sync>),
     })
 }

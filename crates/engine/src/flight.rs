@@ -29,6 +29,9 @@ haft_core::templates! {
     NOT_CHECKED = "call.resultNotChecked",
         "the result is too large to be checked against its schema",
         "结果过大，未按 schema 校验";
+    IGNORED = "call.ignoredArgument",
+        "was ignored: it belongs to another operation",
+        "已忽略：它属于另一个操作";
 }
 
 /// Checks of more steps would hold up other calls on the same thread.
@@ -48,6 +51,8 @@ pub(crate) struct Flight<'a> {
     /// As far as they are known.
     arguments: Option<Arc<Value>>,
     coerced: Vec<String>,
+    /// Names of arguments that were ignored.
+    ignored: Vec<String>,
     /// Of the call's secrets, once they are revealed.
     mask: Option<Arc<Mask>>,
     /// The result as text, where its kind had it.
@@ -72,7 +77,8 @@ impl<'a> Flight<'a> {
         place: Option<Place>,
     ) -> Self {
         let resumed = options.resumed.as_deref();
-        let id = resumed.map_or_else(Uuid::now_v7, |resumed| resumed.parked.id);
+        let known = resumed.map(|resumed| resumed.parked.id).or(options.log_id);
+        let id = known.unwrap_or_else(Uuid::now_v7);
         let flight = Self {
             caller,
             options,
@@ -84,6 +90,7 @@ impl<'a> Flight<'a> {
             entry,
             arguments: None,
             coerced: Vec::new(),
+            ignored: Vec::new(),
             mask: None,
             text: None,
             attempts: resumed.map_or(0, |resumed| resumed.parked.attempts),
@@ -163,6 +170,7 @@ impl<'a> Flight<'a> {
 
     pub(crate) fn admitted(&mut self, call: &mut AdmittedCall) {
         self.coerced = std::mem::take(&mut call.coerced);
+        self.ignored = call.ignored.keys().cloned().collect();
         self.arguments = Some(call.arguments.shared());
     }
 
@@ -279,16 +287,18 @@ impl<'a> Flight<'a> {
         Cleaner { secrets, redactor: prepared.and_then(|prepared| prepared.redactor()) }
     }
 
-    /// A result that is not as promised still goes through; the record says so.
+    /// Arguments that were ignored, and a result that is not as promised: the call goes through, the record says so.
     fn warnings(&self, outcome: &Result<Arc<Value>, CallError>) -> Vec<Violation> {
-        let schema = self.entry.as_ref().and_then(|entry| entry.output.as_ref());
-        match (schema, outcome) {
+        let schema = self.entry.as_ref().and_then(|entry| entry.output());
+        let ignored = self.ignored.iter().map(|name| Violation::new(name.as_str(), Message::new(&IGNORED)));
+        let misfits = match (schema, outcome) {
             (Some(schema), Ok(data)) if schema.steps(data) > HEAVY => {
                 vec![Violation::new(ROOT, Message::new(&NOT_CHECKED))]
             }
             (Some(schema), Ok(data)) => schema.violations(data),
             _ => Vec::new(),
-        }
+        };
+        ignored.chain(misfits).collect()
     }
 
     fn tell(&self, stage: impl FnOnce() -> Stage) {

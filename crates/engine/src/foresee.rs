@@ -22,6 +22,10 @@ pub struct Bearing {
     pub may_ask: bool,
     pub reply: Reply,
     pub effect: Effect,
+    /// A call uses what belongs to its caller alone, such as `secret://me/NAME`.
+    pub acts_for_caller: bool,
+    /// The version that would be called.
+    pub version: u64,
 }
 
 /// Arguments, in the two ways in which they may be seen.
@@ -36,7 +40,8 @@ pub struct Shown {
 pub struct Foreseen {
     pub tool: Arc<ToolVersion>,
     pub effect: Effect,
-    /// With defaults and all that its binding adds, made to fit.
+    /// With defaults and all that its binding adds, made to fit. Properties that the call ignores are among them: the
+    /// call leaves them out itself, and its record warns of them.
     pub arguments: Arc<Value>,
     /// A person has to be asked first.
     pub asks: bool,
@@ -62,6 +67,8 @@ impl ToolService {
             may_ask: own.stricter(bound) == Policy::Ask,
             reply: entry.prepared.reply(),
             effect: entry.effect,
+            acts_for_caller: entry.prepared.acts_for_caller(),
+            version: entry.version.version,
         }))
     }
 
@@ -74,18 +81,25 @@ impl ToolService {
         let entry = entry.ok_or_else(|| self.inner().catalogue.unknown(caller.space, &tool))?;
         let allowed = options.approved();
         let admitted = admit_anywhere(entry, arguments, &allowed).await;
-        let AdmittedCall { entry, arguments, .. } = admitted.map_err(|refusal| refusal.error)?;
+        let AdmittedCall { entry, arguments, ignored, .. } = admitted.map_err(|refusal| refusal.error)?;
         let bound = binding.as_deref().map(|binding| &binding.policy);
         let rules = [Some(&entry.policy), Some(&entry.live_policy), bound];
         let asking = |rule: &&haft_core::PolicyRule| rule.of(arguments.as_value()) == Policy::Ask;
         let because = rules.into_iter().flatten().filter(asking).find_map(|rule| rule.reason());
+        let asks = policy(&entry, binding.as_deref(), arguments.as_value()) == Policy::Ask;
+        let mut arguments = arguments.shared();
+        if !ignored.is_empty()
+            && let Value::Object(fields) = Arc::make_mut(&mut arguments)
+        {
+            fields.extend(ignored);
+        }
         Ok(Foreseen {
             tool: entry.version.clone(),
             effect: entry.effect,
-            asks: policy(&entry, binding.as_deref(), arguments.as_value()) == Policy::Ask,
+            asks,
             because: because.map(str::to_owned),
             reply: entry.prepared.reply(),
-            arguments: arguments.shared(),
+            arguments,
         })
     }
 

@@ -47,13 +47,16 @@ mod native;
 mod prepare;
 mod rate;
 mod record;
+mod schema;
 mod secrets;
 mod service;
 mod source;
+mod space_tools;
+mod supervisor;
 mod tool;
 mod writer;
 
-pub use breaker::{BreakerSettings, Circuit, CircuitState};
+pub use breaker::{BreakerSettings, Circuit, CircuitScope, CircuitState};
 pub use builder::Builder;
 pub use catalogue::Expected;
 pub use clock::now;
@@ -72,8 +75,10 @@ pub use native::Answer;
 pub use prepare::PreparedTool;
 pub use record::{CallRecord, CallSink, RecordQueue, SinkError};
 pub use secrets::SecretSource;
-pub use service::{CallRequest, Leg, SpaceTools, ToolService};
-pub use source::{Loaded, ToolSource};
+pub use service::{CallRequest, Leg, ToolService};
+pub use source::{Loaded, SourceState, ToolSource};
+pub use space_tools::SpaceTools;
+pub use supervisor::{Supervisor, TaskHealth};
 pub use tool::Tool;
 
 /// Every message of this crate.
@@ -89,6 +94,7 @@ pub fn all_templates() -> Vec<&'static Template> {
         prepare::TEMPLATES,
         rate::TEMPLATES,
         record::TEMPLATES,
+        schema::TEMPLATES,
         secrets::TEMPLATES,
         service::TEMPLATES,
         source::TEMPLATES,

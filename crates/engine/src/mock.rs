@@ -106,6 +106,10 @@ impl Prepared for Mock {
 impl ScriptedError {
     fn error(&self) -> CallError {
         let mut error = CallError::text(self.kind, self.message.clone());
+        // A mock connects to nothing: its network errors stand for failed connections.
+        if self.kind == ErrorKind::Network {
+            error = error.that_could_not_connect();
+        }
         if let Some(pause) = self.retry_after {
             error = error.retry_after(Duration::from_millis(pause));
         }

@@ -13,6 +13,8 @@ use haft_core::{
 };
 use serde_json::Value;
 
+use crate::schema::{LazySchema, of_arguments};
+
 haft_core::templates! {
     UNKNOWN_KIND = "tool.unknownKind",
         "{kind} is not a kind of tool this server can run; it can run {known}",
@@ -24,6 +26,9 @@ haft_core::templates! {
         "a native tool is a function of the program itself and cannot be defined from outside",
         "原生工具是程序自身的函数，不能从外部定义";
 }
+
+/// Kinds that have a name and that not every program can run: none of them is a misspelled word.
+const NAMED_KINDS: [&str; 5] = ["agent", "builtin", "flow", "mcp", "python"];
 
 /// The word for tools that are Rust functions.
 pub(crate) const NATIVE: &str = "native";
@@ -52,7 +57,8 @@ impl Kinds {
         self.0.values().flat_map(|kind| kind.tool_aliases()).collect()
     }
 
-    /// Makes a definition callable, or says all that is wrong with it. Costs time: keep it off async threads.
+    /// Makes a definition callable that is to be saved, or says all that is wrong with it. Costs time: keep it off
+    /// async threads.
     pub(crate) fn prepare(
         &self,
         spec: ToolSpec,
@@ -70,11 +76,18 @@ impl Kinds {
                 }
             },
         };
+        if let Some(prepared) = &prepared {
+            let found = prepared.save_violations().iter().cloned();
+            violations.extend(found.map(|violation| violation.within("config")));
+        }
         if spec.input_schema.is_none() {
             let generated = prepared.as_ref().and_then(|prepared| prepared.input_schema());
             spec.input_schema = Some(generated.unwrap_or_else(any_arguments));
         }
-        let input = spec.input_schema.as_ref().map(ToolSchema::of_arguments);
+        let input = spec.input_schema.as_ref().map(|schema| match &prepared {
+            Some(prepared) => of_arguments(prepared.as_ref(), schema),
+            None => ToolSchema::of_arguments(schema),
+        });
         let input = keep(input.transpose(), "inputSchema", &mut violations);
         let output = spec.output_schema.as_ref().map(ToolSchema::of_output);
         let output = keep(output.transpose(), "outputSchema", &mut violations);
@@ -86,16 +99,39 @@ impl Kinds {
             (Some(prepared), Some(input)) if violations.is_empty() => {
                 spec.input_schema = Some(input.document().clone());
                 let effect = spec.effect.unwrap_or_else(|| prepared.effect());
-                Ok(PreparedTool { spec, input, output, prepared, effect, policy })
+                let input = LazySchema::of_arguments(prepared.clone()).with(input);
+                let output = output.map(|output| LazySchema::of_output().with(output));
+                let callable = Callable { input, output, prepared, effect, policy };
+                Ok(PreparedTool { spec, callable })
             }
             _ => Err(CallError::invalid(violations)),
         }
     }
 
+    /// Makes a definition callable that was checked when it was saved. Its schemas are compiled at the first call.
+    pub(crate) fn prepare_stored(&self, spec: &ToolSpec) -> Result<Callable, CallError> {
+        if spec.input_schema.is_none() {
+            return self.prepare(spec.clone(), None).map(|tool| tool.callable);
+        }
+        let kind = self.find(&spec.kind).map_err(|violation| CallError::invalid(vec![violation]))?;
+        let prepared = kind.prepare(&spec.config).map_err(|error| CallError::invalid(error.0))?;
+        let policy = PolicyRule::read(spec.policy, spec.ask_when.as_deref())
+            .map_err(|violation| CallError::invalid(vec![violation]))?;
+        Ok(Callable {
+            input: LazySchema::of_arguments(prepared.clone()),
+            output: spec.output_schema.is_some().then(LazySchema::of_output),
+            effect: spec.effect.unwrap_or_else(|| prepared.effect()),
+            prepared,
+            policy,
+        })
+    }
+
+    fn find(&self, kind: &KindName) -> Result<&Arc<dyn Kind>, Violation> {
+        self.0.get(kind.as_str()).ok_or_else(|| Violation::new("type", self.unknown(kind)))
+    }
+
     fn prepare_config(&self, spec: &mut ToolSpec) -> Result<Arc<dyn Prepared>, Vec<Violation>> {
-        let Some(kind) = self.0.get(spec.kind.as_str()) else {
-            return Err(vec![Violation::new("type", self.unknown(&spec.kind))]);
-        };
+        let kind = self.find(&spec.kind).map_err(|violation| vec![violation])?;
         spec.kind = KindName::from(kind.name());
         let within_config = |error: haft_core::ConfigError| {
             error.0.into_iter().map(|violation| violation.within("config")).collect::<Vec<_>>()
@@ -110,7 +146,9 @@ impl Kinds {
         let mut known: Vec<&str> = self.0.values().map(|kind| kind.name()).collect();
         known.sort_unstable();
         known.dedup();
-        match nearest(kind.as_str(), known.iter().copied(), 1).first() {
+        let is_misspelled = !NAMED_KINDS.contains(&kind.as_str());
+        let near = nearest(kind.as_str(), known.iter().copied().filter(|_| is_misspelled), 1);
+        match near.first() {
             Some(near) => Message::new(&UNKNOWN_KIND_NEAR).with("kind", kind).with("near", near),
             None if known.is_empty() => Message::new(&UNKNOWN_KIND).with("kind", kind).with("known", NATIVE),
             None => Message::new(&UNKNOWN_KIND).with("kind", kind).with("known", known.join(", ")),
@@ -133,8 +171,13 @@ fn keep(
 /// A definition that was checked and can be called once it has a place in the catalogue.
 pub struct PreparedTool {
     pub(crate) spec: ToolSpec,
-    pub(crate) input: ToolSchema,
-    pub(crate) output: Option<ToolSchema>,
+    pub(crate) callable: Callable,
+}
+
+/// What a call needs besides the definition.
+pub(crate) struct Callable {
+    pub(crate) input: LazySchema,
+    pub(crate) output: Option<LazySchema>,
     pub(crate) prepared: Arc<dyn Prepared>,
     pub(crate) effect: Effect,
     pub(crate) policy: PolicyRule,
@@ -148,7 +191,7 @@ impl PreparedTool {
 
     /// The arguments' schema as models see it.
     pub fn input_schema(&self) -> &Value {
-        self.input.document()
+        self.spec.input_schema.as_ref().unwrap_or(&Value::Null)
     }
 
     /// A call with these arguments as a cURL command; nothing for kinds whose calls are no requests.
@@ -158,10 +201,12 @@ impl PreparedTool {
         call_id: &CallId,
         arguments: Value,
     ) -> Result<Option<CurlCommand>, CallError> {
-        let admitted = if self.prepared.takes_defaults() {
-            self.input.admit(arguments, None, Validation::Gentle)
+        let Callable { input, prepared, .. } = &self.callable;
+        let input = input.get(self.input_schema(), &self.spec.name)?;
+        let admitted = if prepared.takes_defaults() {
+            input.admit(arguments, None, Validation::Gentle)
         } else {
-            self.input.admit_without_defaults(arguments, None, Validation::Gentle)
+            input.admit_without_defaults(arguments, None, Validation::Gentle)
         };
         let Admitted { arguments, .. } = admitted.map_err(|refused| refused.error)?;
         let context = CallContext::new(CallInfo {
@@ -180,14 +225,15 @@ impl PreparedTool {
             depth: 0,
             allowance: None,
             callback_url: None,
+            trace: None,
             place: None,
         });
-        self.prepared.as_curl(&arguments, &context)
+        prepared.as_curl(&arguments, &context)
     }
 
     /// What in the definition's config only an admin may save, and why.
     pub fn for_admins(&self) -> &[Violation] {
-        self.prepared.for_admins()
+        self.callable.prepared.for_admins()
     }
 }
 
@@ -195,7 +241,7 @@ impl std::fmt::Debug for PreparedTool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PreparedTool")
             .field("spec", &self.spec)
-            .field("effect", &self.effect)
+            .field("effect", &self.callable.effect)
             .finish_non_exhaustive()
     }
 }

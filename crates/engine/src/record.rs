@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use haft_core::error::ROOT;
@@ -14,13 +14,14 @@ use haft_core::{
     SpaceId, ToolId, TraceParent, UserId, Violation,
 };
 use jiff::Timestamp;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::excerpt::Excerpt;
 use crate::lock::lock;
+use crate::supervisor::Supervisor;
 use crate::writer::{BATCH, Writer};
 
 haft_core::templates! {
@@ -139,6 +140,8 @@ pub struct RecordQueue {
     pub bytes: usize,
     /// So many calls were refused so far because all places were taken, or too many bytes wait.
     pub refused: u64,
+    /// The time since which the sink has failed to write, without a success in between.
+    pub failing_for: Option<Duration>,
 }
 
 /// The way of records to the sink.
@@ -151,6 +154,7 @@ pub(crate) struct Recorder {
     waiting: Arc<Waiting>,
     gathering: Duration,
     refused: AtomicU64,
+    supervisor: Supervisor,
 }
 
 /// What calls under way and the writer know of records that wait.
@@ -160,6 +164,8 @@ pub(crate) struct Waiting {
     pub(crate) batch: Notify,
     /// About how much memory they take. Added before a record goes its way, and taken off once it is kept.
     pub(crate) bytes: AtomicUsize,
+    /// The moment of the first failed write since the last success.
+    pub(crate) failing_since: Mutex<Option<Instant>>,
 }
 
 /// A place kept for one record.
@@ -180,7 +186,7 @@ impl Place {
 }
 
 impl Recorder {
-    pub(crate) fn new(sink: Arc<dyn CallSink>, capacity: usize) -> Self {
+    pub(crate) fn new(sink: Arc<dyn CallSink>, capacity: usize, supervisor: Supervisor) -> Self {
         let (sender, receiver) = mpsc::channel(capacity.max(1));
         Self {
             sink,
@@ -191,6 +197,7 @@ impl Recorder {
             waiting: Arc::default(),
             gathering: if capacity < SHORT_QUEUE { Duration::ZERO } else { GATHERING },
             refused: AtomicU64::new(0),
+            supervisor,
         }
     }
 
@@ -202,7 +209,15 @@ impl Recorder {
         let capacity = sender.as_ref().map_or(0, |sender| sender.max_capacity());
         let taken = capacity - sender.as_ref().map_or(0, |sender| sender.capacity());
         let (waiting, bytes) = (taken.saturating_sub(under_way), self.waiting.bytes.load(Ordering::Relaxed));
-        RecordQueue { under_way, waiting, capacity, bytes, refused: self.refused.load(Ordering::Relaxed) }
+        let failing_since = *lock(&self.waiting.failing_since);
+        RecordQueue {
+            under_way,
+            waiting,
+            capacity,
+            bytes,
+            refused: self.refused.load(Ordering::Relaxed),
+            failing_for: failing_since.map(|since| since.elapsed()),
+        }
     }
 
     /// Keeps a place, or refuses the call that wants one.
@@ -235,17 +250,22 @@ impl Recorder {
 
     fn start_writer(&self) -> Option<JoinHandle<()>> {
         let receiver = lock(&self.receiver).take()?;
-        #[expect(clippy::disallowed_methods, reason = "close() waits for it")]
-        Some(tokio::spawn(
-            Writer {
-                sink: self.sink.clone(),
-                records: receiver,
-                closing: self.closing.clone(),
-                waiting: self.waiting.clone(),
-                gathering: self.gathering,
-            }
-            .run(),
-        ))
+        // Behind a lock, so that the next start finds what a panic left behind.
+        let writer = Arc::new(AsyncMutex::new(Writer {
+            sink: self.sink.clone(),
+            records: receiver,
+            closing: self.closing.clone(),
+            waiting: self.waiting.clone(),
+            gathering: self.gathering,
+            batch: Vec::with_capacity(BATCH),
+            unwritten: Vec::new(),
+        }));
+        let start = move || {
+            let writer = writer.clone();
+            async move { writer.lock().await.run().await }
+        };
+        // It ends with its senders, and close() waits for it.
+        Some(self.supervisor.spawn("call log writer", start))
     }
 
     /// Takes no more calls and waits until every record is written.

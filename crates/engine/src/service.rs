@@ -7,8 +7,8 @@ use haft_core::call::{ProgressSink, RunMode};
 use haft_core::mask::Mask;
 use haft_core::schema::Admitted;
 use haft_core::{
-    Arguments, Artifacts, Binding, BreakerKey, CallError, CallOptions, Caller, ErrorKind, Locale, Message,
-    Parked, Prepared, Reply, Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
+    Artifacts, Binding, CallError, CallOptions, Caller, ErrorKind, Locale, Message, Parked, Prepared, Reply,
+    Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -17,10 +17,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::admit::{AdmittedCall, Refusal, admit};
-use crate::breaker::{Breakers, Circuit};
+use crate::breaker::Breakers;
 use crate::builder::Builder;
 use crate::cache::AnswerCache;
-use crate::catalogue::{Catalogue, Entry, Expected};
+use crate::catalogue::{Catalogue, Entry};
 use crate::clock::now;
 use crate::events::{CallEvent, Events};
 use crate::execute::{execute, preview};
@@ -29,6 +29,7 @@ use crate::prepare::{Kinds, PreparedTool};
 use crate::record::{RecordQueue, Recorder};
 use crate::secrets::{SecretSource, mask_for_record};
 use crate::source::Loader;
+use crate::space_tools::SpaceTools;
 use crate::tool::Tool;
 
 haft_core::templates! {
@@ -155,7 +156,9 @@ impl ToolService {
             return Err(self.0.catalogue.unknown(space, tool));
         };
         match admit(entry, arguments, options) {
-            Ok(AdmittedCall { arguments, coerced, .. }) => Ok(Admitted { arguments, coerced }),
+            Ok(AdmittedCall { arguments, coerced, ignored, .. }) => {
+                Ok(Admitted { arguments, coerced, ignored })
+            }
             Err(Refusal { error, .. }) => Err(error),
         }
     }
@@ -341,7 +344,7 @@ impl ToolService {
         self.0.recorder.as_ref().map(Recorder::queue)
     }
 
-    /// The circuits of all spaces that are not closed: what keeps failing, and is left alone for now.
+    /// Keys of the circuits of all spaces that are open or half-open.
     pub fn open_circuits(&self) -> Vec<(SpaceId, String)> {
         let breakers = self.0.breakers.as_ref();
         breakers.map(|breakers| breakers.not_closed(Instant::now())).unwrap_or_default()
@@ -350,6 +353,12 @@ impl ToolService {
     /// Makes a definition callable, or says all that is wrong with it. It costs time: keep it off async threads.
     pub fn prepare(&self, spec: ToolSpec) -> Result<PreparedTool, CallError> {
         self.prepare_with(spec, None)
+    }
+
+    /// Makes a stored definition callable, even if it could not be saved any more.
+    pub fn prepare_stored(&self, spec: ToolSpec) -> Result<PreparedTool, CallError> {
+        let callable = self.0.kinds.prepare_stored(&spec)?;
+        Ok(PreparedTool { spec, callable })
     }
 
     fn prepare_with(
@@ -378,91 +387,27 @@ impl ToolService {
     }
 }
 
-/// Admits a call, on a thread of its own when its arguments take long to check.
+/// Admits a call, on a thread of its own when its arguments take long to check or its schemas are not compiled yet.
 pub(crate) async fn admit_anywhere(
     entry: Arc<Entry>,
     arguments: Value,
     options: &CallOptions,
 ) -> Result<AdmittedCall, Refusal> {
-    if entry.input.steps(&arguments) <= HEAVY {
+    let is_light = |entry: &Entry| entry.input().is_ok_and(|input| input.steps(&arguments) <= HEAVY);
+    if entry.is_compiled() && is_light(&entry) {
         return admit(entry, arguments, options);
     }
     let options = options.clone();
-    let work = tokio::task::spawn_blocking(move || admit(entry, arguments, &options));
+    let work = tokio::task::spawn_blocking(move || {
+        // Compiled here, so that it is ready when the result is checked.
+        let _ = entry.output();
+        admit(entry, arguments, &options)
+    });
     work.await.unwrap_or_else(|error| {
         let error =
             CallError::text(ErrorKind::Internal, "the arguments could not be checked").caused_by(error);
         Err(Refusal { error, arguments: Arc::default(), coerced: Vec::new() })
     })
-}
-
-/// One space's view of the catalogue.
-#[derive(Clone, Copy)]
-pub struct SpaceTools<'a> {
-    engine: &'a Inner,
-    space: SpaceId,
-}
-
-impl SpaceTools<'_> {
-    /// By name or id.
-    pub fn get(&self, name_or_id: &str) -> Option<Arc<ToolVersion>> {
-        self.engine.catalogue.find(self.space, name_or_id).map(|entry| entry.version.clone())
-    }
-
-    pub fn list(&self) -> Vec<Arc<ToolVersion>> {
-        self.engine.catalogue.list(self.space)
-    }
-
-    /// The error for a tool that is not there, with the names that are near.
-    pub fn unknown(&self, name_or_id: &str) -> CallError {
-        self.engine.catalogue.unknown(self.space, name_or_id)
-    }
-
-    /// Adds a tool, or puts a new version in the place of one.
-    pub fn put(
-        &self,
-        version: ToolVersion,
-        tool: PreparedTool,
-        expected: Expected,
-    ) -> Result<Arc<ToolVersion>, CallError> {
-        self.engine.catalogue.put(self.space, version, tool, expected)
-    }
-
-    /// Adds many tools, or puts new versions in their places: all of them, or none.
-    pub fn put_all(
-        &self,
-        tools: Vec<(ToolVersion, PreparedTool, Expected)>,
-    ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
-        self.engine.catalogue.put_all(self.space, tools)
-    }
-
-    /// Says what would be in the way of [`Self::put`], and changes nothing.
-    pub fn check_put(&self, version: &ToolVersion, expected: Expected) -> Result<(), CallError> {
-        self.engine.catalogue.check_put(self.space, version, expected).map(drop)
-    }
-
-    /// Takes a tool out of this space, in any version or only in the one named.
-    pub fn remove(&self, id: &ToolId, version: Option<u64>) -> Result<Arc<ToolVersion>, CallError> {
-        self.engine.catalogue.remove(self.space, id, version)
-    }
-
-    /// The circuits of this space that have been used.
-    pub fn circuits(&self) -> Vec<Circuit> {
-        let breakers = self.engine.breakers.as_ref();
-        breakers.map(|breakers| breakers.list(self.space, Instant::now())).unwrap_or_default()
-    }
-
-    /// What the circuits of a tool may be kept for; those that depend on arguments are not among them.
-    pub fn circuit_keys(&self, id: &str) -> Vec<BreakerKey> {
-        let entry = self.engine.catalogue.find(self.space, id);
-        entry.and_then(|entry| entry.prepared.breaker_key(&Arguments::none())).into_iter().collect()
-    }
-
-    /// Closes a circuit by hand; false when there is none of that key.
-    pub fn reset_circuit(&self, key: &BreakerKey) -> bool {
-        let breakers = self.engine.breakers.as_ref();
-        breakers.is_some_and(|breakers| breakers.reset(self.space, key, Instant::now()))
-    }
 }
 
 /// The caller that a program is to itself.

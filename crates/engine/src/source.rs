@@ -10,7 +10,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::catalogue::{Catalogue, Entry};
 use crate::lock::lock;
-use crate::prepare::{Kinds, PreparedTool};
+use crate::prepare::{Callable, Kinds};
 
 haft_core::templates! {
     NO_VERSION = "tool.noVersion",
@@ -20,12 +20,14 @@ haft_core::templates! {
 
 /// Keeps the tools of spaces.
 pub trait ToolSource: Send + Sync {
-    /// The tools of a space, told apart from those that are known already.
+    /// The tools of a space, told apart from those that are known already. Returns `None` if the state of the space
+    /// is still `last`; never where `last` is `None`.
     fn load<'a>(
         &'a self,
         space: SpaceId,
         known: &'a HashMap<ToolId, u64>,
-    ) -> BoxFuture<'a, Result<Loaded, CallError>>;
+        last: Option<SourceState>,
+    ) -> BoxFuture<'a, Result<Option<Loaded>, CallError>>;
 
     /// A tool in a version that need not be the one that counts now; nothing where it is not kept.
     fn version<'a>(
@@ -43,13 +45,24 @@ pub struct Loaded {
     pub changed: Vec<ToolVersion>,
     /// Every tool that is there. What is known and not among them is gone.
     pub all: HashSet<ToolId>,
+    /// The state of the space, read before its tools. It is given to the next load once these are in use.
+    pub state: SourceState,
+}
+
+/// The state of a space's tools in a source. Two states are equal only if nothing has changed between them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SourceState {
+    /// The revision of the last change of any tool.
+    pub revision: u64,
+    /// The number of tools.
+    pub count: u64,
 }
 
 /// Brings tools from a source into the catalogue.
 pub(crate) struct Loader {
     source: Arc<dyn ToolSource>,
-    /// One load of a space at a time.
-    loading: Mutex<HashMap<SpaceId, Arc<AsyncMutex<()>>>>,
+    /// One load of a space at a time, and the state of the space as it is in the catalogue.
+    loading: Mutex<HashMap<SpaceId, Arc<AsyncMutex<Option<SourceState>>>>>,
 }
 
 impl Loader {
@@ -65,11 +78,11 @@ impl Loader {
         kinds: &Kinds,
     ) -> Result<(), CallError> {
         let turn = self.turn(space);
-        let _turn = turn.lock().await;
+        let mut last = turn.lock().await;
         if catalogue.has_space(space) {
             return Ok(());
         }
-        self.load(space, catalogue, kinds).await
+        self.load(space, catalogue, kinds, &mut last).await
     }
 
     /// Brings a space up to date, if anybody has used it.
@@ -80,11 +93,11 @@ impl Loader {
         kinds: &Kinds,
     ) -> Result<(), CallError> {
         let turn = self.turn(space);
-        let _turn = turn.lock().await;
+        let mut last = turn.lock().await;
         if !catalogue.has_space(space) {
             return Ok(());
         }
-        self.load(space, catalogue, kinds).await
+        self.load(space, catalogue, kinds, &mut last).await
     }
 
     /// A tool in the version that somebody pinned. Its name, and whether it is switched on, are those it has now.
@@ -104,35 +117,50 @@ impl Loader {
         let mut version = self.source.version(space, id, pinned).await?.ok_or_else(missing)?;
         version.spec.name = live.version.spec.name.clone();
         version.spec.is_active = live.version.spec.is_active;
-        let (kinds, spec) = (kinds.clone(), version.spec.clone());
-        let prepared = tokio::task::spawn_blocking(move || kinds.prepare(spec, None)).await;
-        let prepared = prepared.map_err(|error| {
+        let kinds = kinds.clone();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let callable = kinds.prepare_stored(&version.spec);
+            (version, callable)
+        });
+        let (version, callable) = prepared.await.map_err(|error| {
             CallError::text(ErrorKind::Internal, "the version could not be prepared").caused_by(error)
         })?;
-        Ok(catalogue.pin(live, version, prepared?))
+        Ok(catalogue.pin(live, version, callable?))
     }
 
-    fn turn(&self, space: SpaceId) -> Arc<AsyncMutex<()>> {
+    fn turn(&self, space: SpaceId) -> Arc<AsyncMutex<Option<SourceState>>> {
         lock(&self.loading).entry(space).or_default().clone()
     }
 
-    async fn load(&self, space: SpaceId, catalogue: &Catalogue, kinds: &Kinds) -> Result<(), CallError> {
+    /// May be dropped at any time: `last` changes together with the catalogue, so that the next load brings what this
+    /// one did not.
+    async fn load(
+        &self,
+        space: SpaceId,
+        catalogue: &Catalogue,
+        kinds: &Kinds,
+        last: &mut Option<SourceState>,
+    ) -> Result<(), CallError> {
         let known = catalogue.versions(space);
-        let Loaded { changed, all } = self.source.load(space, &known).await?;
+        let since = last.filter(|_| !known.is_empty());
+        let Some(Loaded { changed, all, state }) = self.source.load(space, &known, since).await? else {
+            return Ok(());
+        };
         let kinds = kinds.clone();
         let prepared = tokio::task::spawn_blocking(move || prepare_all(&kinds, changed)).await;
         let prepared = prepared.map_err(|error| {
             CallError::text(ErrorKind::Internal, "the tools could not be loaded").caused_by(error)
         })?;
         catalogue.renew(space, prepared, &all);
+        *last = Some(state);
         Ok(())
     }
 }
 
 /// A tool that cannot be prepared any more is left out and told in the log; the others are not to suffer.
-fn prepare_all(kinds: &Kinds, versions: Vec<ToolVersion>) -> Vec<(ToolVersion, PreparedTool)> {
-    let prepare = |version: ToolVersion| match kinds.prepare(version.spec.clone(), None) {
-        Ok(tool) => Some((version, tool)),
+fn prepare_all(kinds: &Kinds, versions: Vec<ToolVersion>) -> Vec<(ToolVersion, Callable)> {
+    let prepare = |version: ToolVersion| match kinds.prepare_stored(&version.spec) {
+        Ok(callable) => Some((version, callable)),
         Err(error) => {
             tracing::warn!(tool.id = %version.id, tool.name = %version.spec.name, %error, "A stored tool cannot be used");
             None

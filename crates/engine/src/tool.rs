@@ -15,6 +15,8 @@ use crate::native::{Answer, Native};
 pub struct Tool {
     definition: Value,
     native: Option<Native>,
+    /// Is no field of a definition, so it travels beside it.
+    description_zh: Option<&'static str>,
 }
 
 impl Tool {
@@ -72,7 +74,7 @@ impl Tool {
     }
 
     fn from_fields(definition: Value, native: Option<Native>) -> Self {
-        Self { definition, native }
+        Self { definition, native, description_zh: None }
     }
 
     #[must_use]
@@ -181,13 +183,14 @@ impl Tool {
 
     pub(crate) fn into_parts(self) -> Result<(ToolSpec, Option<Arc<dyn Prepared>>), CallError> {
         let input = tool::input::parse(self.definition).map_err(CallError::invalid)?;
-        Ok((input.spec, self.native.map(|native| Arc::new(native) as Arc<dyn Prepared>)))
+        let spec = ToolSpec { description_zh: self.description_zh, ..input.spec };
+        Ok((spec, self.native.map(|native| Arc::new(native) as Arc<dyn Prepared>)))
     }
 }
 
 impl From<ToolSpec> for Tool {
     fn from(spec: ToolSpec) -> Self {
-        Self::from_fields(json!(spec), None)
+        Self { description_zh: spec.description_zh, ..Self::from_fields(json!(spec), None) }
     }
 }
 

@@ -3,16 +3,18 @@
 //! A sink that cannot write for now is asked again for as long as it takes. One that refuses a record for
 //! good keeps all the others, and a stub of that one.
 
+use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use haft_core::CallError;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::lock::lock;
 use crate::record::{CallRecord, CallSink, SinkError, Waiting};
 
 /// So many records go to the sink at once, at most.
@@ -28,16 +30,25 @@ pub(crate) struct Writer {
     pub(crate) waiting: Arc<Waiting>,
     /// So long records are gathered before the next batch.
     pub(crate) gathering: Duration,
+    /// The records that are being written. They stay here if the writer panics, and are written after its restart.
+    pub(crate) batch: Vec<CallRecord>,
+    /// The parts of the batch that are not written yet, the next one last.
+    pub(crate) unwritten: Vec<Range<usize>>,
 }
 
 impl Writer {
     /// Writes until nobody can send any more.
-    pub(crate) async fn run(mut self) {
-        let mut batch = Vec::with_capacity(BATCH);
-        while self.records.recv_many(&mut batch, BATCH).await > 0 {
-            let bytes: usize = batch.iter().map(CallRecord::weight).sum();
-            keep(&*self.sink, &batch).await;
-            batch.clear();
+    pub(crate) async fn run(&mut self) {
+        loop {
+            if self.batch.is_empty() {
+                if self.records.recv_many(&mut self.batch, BATCH).await == 0 {
+                    return;
+                }
+                self.unwritten.push(0..self.batch.len());
+            }
+            write(&*self.sink, &self.batch, &mut self.unwritten, &self.waiting).await;
+            let bytes: usize = self.batch.iter().map(CallRecord::weight).sum();
+            self.batch.clear();
             self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
             if !self.gathering.is_zero() && self.records.len() < BATCH {
                 tokio::select! {
@@ -50,31 +61,40 @@ impl Writer {
     }
 }
 
-/// Has a sink keep records, in their order, however long that takes.
-async fn keep(sink: &dyn CallSink, batch: &[CallRecord]) {
-    // The next ones last.
-    let mut left = vec![batch];
+/// Writes the unwritten parts of a batch in their order, and retries for as long as it takes.
+async fn write(
+    sink: &dyn CallSink,
+    batch: &[CallRecord],
+    unwritten: &mut Vec<Range<usize>>,
+    waiting: &Waiting,
+) {
     let mut pause = FIRST_PAUSE;
-    while let Some(records) = left.pop() {
+    while let Some(part) = unwritten.last().cloned() {
+        let records = batch.get(part.clone()).unwrap_or_default();
         let Err(error) = write_once(sink, records).await else {
+            *lock(&waiting.failing_since) = None;
+            unwritten.pop();
             pause = FIRST_PAUSE;
             continue;
         };
         if is_for_good(&error) {
             if let [record] = records {
                 if keep_stub(sink, record, &error).await {
+                    *lock(&waiting.failing_since) = None;
+                    unwritten.pop();
                     continue;
                 }
             } else {
-                let (first, second) = records.split_at(records.len() / 2);
-                left.extend([second, first]);
+                let middle = part.start + part.len() / 2;
+                unwritten.pop();
+                unwritten.extend([middle..part.end, part.start..middle]);
                 continue;
             }
         }
+        lock(&waiting.failing_since).get_or_insert_with(Instant::now);
         tracing::warn!(records = records.len(), %error, "The call log could not be written; trying again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
-        left.push(records);
     }
 }
 

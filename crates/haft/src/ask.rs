@@ -4,12 +4,12 @@
 
 use std::io::{BufRead, IsTerminal, Read as _};
 
-use anyhow::Context;
-use haft_core::ErrorKind;
+use haft_core::{ErrorKind, Message};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use secrecy::SecretString;
 
-use crate::exit::Refused;
+use crate::messages;
+use crate::refusal::{OrFail as _, Refused};
 
 /// What Ctrl-C sends.
 const INTERRUPT: u8 = 3;
@@ -44,13 +44,13 @@ pub(crate) fn hidden_text(question: &str) -> anyhow::Result<SecretString> {
         return hidden(question);
     }
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("cannot read standard input as text")?;
+    std::io::stdin().read_to_string(&mut text).or_fail(|| Message::new(&messages::NO_TEXT_STDIN))?;
     Ok(without_break(&text).into())
 }
 
 fn next_line() -> anyhow::Result<String> {
     let mut line = String::new();
-    std::io::stdin().read_line(&mut line).context("cannot read standard input as text")?;
+    std::io::stdin().read_line(&mut line).or_fail(|| Message::new(&messages::NO_TEXT_STDIN))?;
     Ok(without_break(&line).to_owned())
 }
 
@@ -66,12 +66,13 @@ struct Silence {
 
 impl Silence {
     fn begin() -> anyhow::Result<Self> {
-        let before = tcgetattr(std::io::stdin()).context("cannot hide what is typed")?;
+        let before = tcgetattr(std::io::stdin()).or_fail(|| Message::new(&messages::CANNOT_HIDE))?;
         let mut silent = before.clone();
         // Ctrl-C must not end us here, or the terminal would stay silent: it ends the line instead.
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
-        tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent).context("cannot hide what is typed")?;
+        tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent)
+            .or_fail(|| Message::new(&messages::CANNOT_HIDE))?;
         Ok(Self { before })
     }
 }
@@ -86,17 +87,17 @@ impl Drop for Silence {
 fn typed(input: &mut impl BufRead) -> anyhow::Result<SecretString> {
     let mut line = Vec::new();
     loop {
-        let part = input.fill_buf().context("cannot read from the terminal")?;
+        let part = input.fill_buf().or_fail(|| Message::new(&messages::NO_TERMINAL))?;
         let end = part.iter().position(|byte| matches!(*byte, b'\n' | INTERRUPT));
         let length = end.unwrap_or(part.len());
         if part.get(length) == Some(&INTERRUPT) {
-            return Err(Refused::new(ErrorKind::Cancelled, "cancelled").into());
+            return Err(Refused::new(ErrorKind::Cancelled, Message::new(&messages::CANCELLED)).into());
         }
         let is_over = end.is_some() || part.is_empty();
         line.extend_from_slice(&part[..length]);
         input.consume(if end.is_some() { length + 1 } else { length });
         if is_over {
-            let line = String::from_utf8(line).context("what was typed is not text")?;
+            let line = String::from_utf8(line).or_fail(|| Message::new(&messages::NOT_TEXT))?;
             return Ok(without_break(&line).into());
         }
     }

@@ -2,26 +2,28 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use anyhow::Context;
 use haft_agent::AgentKind;
-use haft_core::{CallError, SpaceId};
+use haft_core::{CallError, Message, SpaceId};
 use haft_egress::Egress;
-use haft_engine::ToolService;
+use haft_engine::{Supervisor, ToolService};
 use haft_runs::Runs;
 use haft_server::{
     App, Metrics, Settings, SignedCallbacks, StoredArtifacts, StoredModels, StoredSecrets, Traces,
 };
 use haft_store::{CallLog, Store};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{self, Config};
 use crate::engine::{Parts, Telemetry};
+use crate::refusal::OrFail as _;
 use crate::storage::told;
 use crate::tasks::Talking;
-use crate::{engine, exit, tasks};
+use crate::{engine, exit, messages, tasks};
 
 /// What is under way may take so long after a stop was asked for.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
@@ -50,6 +52,7 @@ impl Assembly {
         (store, log): (Store, CallLog),
         space: SpaceId,
         alert_interval: Option<Duration>,
+        log_lines_dropped: Arc<AtomicU64>,
     ) -> anyhow::Result<Self> {
         let (egress, collector, locale) = (config.egress()?, config::traces()?, config.locale);
         let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
@@ -68,9 +71,10 @@ impl Assembly {
             search: config.search,
             agents: agents.clone(),
         };
-        let metrics = Arc::<Metrics>::default();
-        let traces = collector.map(|collector| Traces::start(collector, egress.clone(), metrics.clone()));
-        let traces = traces.transpose().context("the collector of traces")?.map(Arc::new);
+        let metrics = Arc::new(Metrics::with_log_lines_dropped(log_lines_dropped));
+        let traces = collector
+            .map(|collector| Traces::start(collector, egress.clone(), metrics.clone(), store.supervisor()));
+        let traces = traces.transpose().or_fail(|| Message::new(&messages::BAD_COLLECTOR))?.map(Arc::new);
         let telemetry = Telemetry { metrics: metrics.clone(), traces: traces.clone() };
         let tools = engine::for_server(parts, log.clone(), telemetry);
         let settings = Settings {
@@ -85,7 +89,7 @@ impl Assembly {
             artifacts: artifacts.clone(),
             artifact_quota: settings.artifact_quota(),
         };
-        let tasks = tasks::open(&store, &tools, callbacks.clone(), talking, &config.tasks);
+        let tasks = tasks::open((&store, &log), &tools, callbacks.clone(), talking, &config.tasks);
         let tasks = tasks.await.map_err(said)?;
         agents.asks(tasks.chat.clone());
         let runs = tasks.runs.clone();
@@ -115,21 +119,27 @@ impl Assembly {
 }
 
 /// The first SIGTERM or SIGINT cancels; the second ends the process at once.
-pub(crate) fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    #[expect(clippy::disallowed_methods, reason = "it ends with the process")]
-    tokio::spawn(async move {
-        let mut signalled = async || {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = int.recv() => {}
-            }
-        };
-        signalled().await;
-        tracing::info!("Stopping: nothing new is begun, what is under way ends");
-        stop.cancel();
-        signalled().await;
-        std::process::exit(exit::code(haft_core::ErrorKind::Cancelled).into());
-    });
+pub(crate) fn stop_on_signal(supervisor: &Supervisor, stop: CancellationToken) -> anyhow::Result<()> {
+    // Made once, so that no signal is lost while the task restarts.
+    let signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let signals = Arc::new(Mutex::new(signals));
+    let start = move || watch_signals(signals.clone(), stop.clone());
+    // It ends with the process.
+    drop(supervisor.spawn("signals", start));
     Ok(())
+}
+
+async fn watch_signals(signals: Arc<Mutex<(Signal, Signal)>>, stop: CancellationToken) {
+    let (term, int) = &mut *signals.lock().await;
+    loop {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        if stop.is_cancelled() {
+            std::process::exit(exit::code(haft_core::ErrorKind::Cancelled).into());
+        }
+        stop.cancel();
+        tracing::info!("Stopping: nothing new is begun, what is under way ends");
+    }
 }

@@ -1,33 +1,66 @@
-//! Definitions of tools and agents as files hold them: read for the server, written for Git.
+//! Definitions as files hold them: read for the server, written for Git.
 
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use haft_core::tool::input::{KEPT_BY_SERVER, camel_case};
-use haft_core::{Locale, json};
+use haft_core::{Locale, Message, json};
 use serde_json::{Map, Value};
+
+use crate::messages;
+use crate::refusal::{OrFail as _, failure};
 
 /// How files with definitions end.
 const NOTATIONS: [&str; 3] = ["json", "yaml", "yml"];
 
-/// Fields that only agents have.
-const OF_AGENTS: [&str; 3] = ["systemPrompt", "toolIds", "bindings"];
+/// The nouns of a space that are definitions: the folder and list of each, its word for people, and fields that only
+/// its definitions have.
+pub(crate) const NOUNS: [Noun; 4] = [
+    Noun { list: "tools", word: "tool", fields: &[] },
+    Noun { list: "agents", word: "agent", fields: &["systemPrompt", "toolIds", "bindings"] },
+    Noun { list: "providers", word: "provider", fields: &["apiKey", "kind", "models", "byOperator"] },
+    Noun { list: "alerts", word: "alert", fields: &["metric", "above", "forSeconds"] },
+];
+
+/// One noun.
+pub(crate) struct Noun {
+    pub(crate) list: &'static str,
+    pub(crate) word: &'static str,
+    fields: &'static [&'static str],
+}
+
+/// The state of an alert, which the server shows beside its definition.
+const TOLD_BY_SERVER: [&str; 7] =
+    ["toolName", "state", "value", "since", "lastFiredAt", "lastResolvedAt", "webhookError"];
+
+/// Where a provider comes from, which the server shows beside its definition.
+const PROVIDER_SOURCE: [&str; 2] = ["source", "variable"];
+
+/// Alerts may do without a name, and several may have the same.
+const UNNAMED: &str = "alerts";
+
+/// The names of secrets, which a document lists beside its definitions.
+pub(crate) const SECRETS: &str = "secrets";
+
+/// What an export says of things that it left out. It is no definition.
+const NOTES: &str = "notes";
 
 /// Fields that a reader wants to see first.
-const FIRST: [&str; 5] = ["name", "title", "description", "type", "category"];
+const FIRST: [&str; 8] = ["name", "title", "description", "type", "category", "kind", "metric", "tool"];
 
-/// What some files hold. A list that no file speaks of is none, which is not the same as an empty one.
+/// What some files hold. A list that no file has is absent, which is not the same as an empty one.
 #[derive(Default)]
 pub(crate) struct Definitions {
-    tools: Option<Vec<Definition>>,
-    agents: Option<Vec<Definition>>,
+    /// In the order of [`NOUNS`].
+    lists: [Option<Vec<Definition>>; NOUNS.len()],
+    secrets: Option<Vec<Value>>,
 }
 
 struct Definition {
     value: Value,
-    name: String,
+    /// Absent only for alerts.
+    name: Option<String>,
     /// The file, and where in it.
     place: String,
 }
@@ -46,35 +79,49 @@ impl Definitions {
         for source in sources {
             if source == "-" {
                 let mut text = String::new();
-                std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+                std::io::stdin().read_to_string(&mut text).or_fail(|| Message::new(&messages::NO_STDIN))?;
                 all.take(&Source { text: &text, place: "standard input", path: None }, locale)?;
                 continue;
             }
             for path in files(Path::new(source))? {
                 let place = path.display().to_string();
-                let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {place}"))?;
+                let text = std::fs::read_to_string(&path)
+                    .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", &place))?;
                 all.take(&Source { text: &text, place: &place, path: Some(&path) }, locale)?;
             }
         }
-        if all.tools.is_none() && all.agents.is_none() {
-            bail!("there is no definition in {}", sources.join(", "));
+        if all.lists.iter().all(Option::is_none) && all.secrets.is_none() {
+            return Err(failure(Message::new(&messages::NO_DEFINITION).with("sources", sources.join(", "))));
         }
-        none_twice("tool", all.tools.as_deref().unwrap_or_default())?;
-        none_twice("agent", all.agents.as_deref().unwrap_or_default())?;
+        for (noun, list) in NOUNS.iter().zip(&all.lists) {
+            if noun.list != UNNAMED {
+                none_twice(noun.word, list.as_deref().unwrap_or_default())?;
+            }
+        }
         Ok(all)
+    }
+
+    /// How many names of secrets there are, if the files hold nothing else.
+    pub(crate) fn only_secrets(&self) -> Option<usize> {
+        let names = self.secrets.as_ref()?;
+        self.lists.iter().all(Option::is_none).then_some(names.len())
     }
 
     /// Whether any file says which tools there are.
     pub(crate) fn speak_of_tools(&self) -> bool {
-        self.tools.is_some()
+        let mut lists = NOUNS.iter().zip(&self.lists);
+        lists.any(|(noun, list)| noun.list == "tools" && list.is_some())
     }
 
     /// The fields of a request that imports them.
     pub(crate) fn to_fields(&self) -> Map<String, Value> {
-        let tools = values(self.tools.as_deref().unwrap_or_default());
-        let mut fields = Map::from_iter([("tools".to_owned(), tools)]);
-        if let Some(agents) = &self.agents {
-            fields.insert("agents".to_owned(), values(agents));
+        let given =
+            NOUNS.iter().zip(&self.lists).filter_map(|(noun, list)| Some((noun.list, list.as_ref()?)));
+        let mut fields: Map<String, Value> =
+            given.map(|(name, list)| (name.to_owned(), values(list))).collect();
+        fields.entry("tools").or_insert_with(|| Value::Array(Vec::new()));
+        if let Some(secrets) = &self.secrets {
+            fields.insert(SECRETS.to_owned(), Value::Array(secrets.clone()));
         }
         fields
     }
@@ -82,19 +129,16 @@ impl Definitions {
     /// The file that holds what a path of that request names, such as `tools.3.config.url`.
     pub(crate) fn place_of(&self, path: &str) -> Option<&str> {
         let mut steps = path.split('.');
-        let list = match steps.next()? {
-            "tools" => self.tools.as_deref()?,
-            "agents" => self.agents.as_deref()?,
-            _ => return None,
-        };
+        let name = steps.next()?;
+        let (_, list) = NOUNS.iter().zip(&self.lists).find(|(noun, _)| noun.list == name)?;
         let index: usize = steps.next()?.parse().ok()?;
-        list.get(index).map(|definition| definition.place.as_str())
+        list.as_ref()?.get(index).map(|definition| definition.place.as_str())
     }
 
     fn take(&mut self, source: &Source<'_>, locale: Locale) -> anyhow::Result<()> {
         let place = source.place;
         if source.text.trim().is_empty() {
-            bail!("{place} is empty");
+            return Err(failure(Message::new(&messages::EMPTY_FILE).with("place", place)));
         }
         match parse(source, locale)? {
             Value::Array(list) => {
@@ -103,38 +147,49 @@ impl Definitions {
                 }
                 Ok(())
             }
-            Value::Object(fields) if is_both(&fields) => self.take_both(fields, place),
+            Value::Object(fields) if is_document(&fields) => self.take_document(fields, place),
             value @ Value::Object(_) => self.take_one(value, source, place.to_owned()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                bail!("{place} holds no definition: it must be an object or a list of them")
+                Err(failure(Message::new(&messages::HOLDS_NO_DEFINITION).with("place", place)))
             }
         }
     }
 
     fn take_one(&mut self, value: Value, source: &Source<'_>, place: String) -> anyhow::Result<()> {
-        let definition = Definition::new(value, place)?;
         let folder = source.path.and_then(Path::parent).and_then(Path::file_name);
-        let list = if folder.is_some_and(|folder| folder == "agents") || definition.is_of_an_agent() {
-            &mut self.agents
-        } else {
-            &mut self.tools
-        };
-        list.get_or_insert_default().push(definition);
+        let of_folder = NOUNS.iter().position(|noun| folder.is_some_and(|folder| folder == noun.list));
+        let noun = of_folder.unwrap_or_else(|| noun_of(&value));
+        self.lists[noun].get_or_insert_default().push(Definition::new(value, noun, place)?);
         Ok(())
     }
 
-    /// What `haft export` writes to standard output.
-    fn take_both(&mut self, fields: Map<String, Value>, place: &str) -> anyhow::Result<()> {
+    /// A document with several lists, as `haft export` writes it to standard output.
+    fn take_document(&mut self, fields: Map<String, Value>, place: &str) -> anyhow::Result<()> {
         for (name, value) in fields {
-            let list = match name.as_str() {
-                "tools" => &mut self.tools,
-                "agents" => &mut self.agents,
-                _ => bail!("{place} holds {name}, which is neither tools nor agents"),
+            let Value::Array(values) = value else {
+                return Err(failure(
+                    Message::new(&messages::NOT_A_LIST).with("name", name).with("place", place),
+                ));
             };
-            let Value::Array(values) = value else { bail!("{name} in {place} must be a list") };
-            let list = list.get_or_insert_default();
+            if name == SECRETS {
+                self.secrets.get_or_insert_default().extend(values);
+                continue;
+            }
+            if name == NOTES {
+                continue;
+            }
+            let Some(noun) = NOUNS.iter().position(|noun| noun.list == name) else {
+                let known = NOUNS.map(|noun| noun.list).join(", ");
+                return Err(failure(
+                    Message::new(&messages::UNKNOWN_LIST)
+                        .with("place", place)
+                        .with("name", name)
+                        .with("known", format!("{known}, {SECRETS}")),
+                ));
+            };
+            let list = self.lists[noun].get_or_insert_default();
             for (index, value) in values.into_iter().enumerate() {
-                list.push(Definition::new(value, format!("{place}, {name} entry {}", index + 1))?);
+                list.push(Definition::new(value, noun, format!("{place}, {name} entry {}", index + 1))?);
             }
         }
         Ok(())
@@ -142,49 +197,84 @@ impl Definitions {
 }
 
 impl Definition {
-    fn new(value: Value, place: String) -> anyhow::Result<Self> {
+    fn new(value: Value, noun: usize, place: String) -> anyhow::Result<Self> {
         if !value.is_object() {
-            bail!("{place} is not a definition: it must be an object");
+            return Err(failure(Message::new(&messages::NOT_A_DEFINITION).with("place", place)));
         }
-        let Some(name) = value["name"].as_str().map(str::to_owned) else {
-            bail!("{place} needs a name");
-        };
+        let name = value["name"].as_str().map(str::to_owned);
+        if name.is_none() && NOUNS.get(noun).is_none_or(|noun| noun.list != UNNAMED) {
+            return Err(failure(Message::new(&messages::NEEDS_A_NAME).with("place", place)));
+        }
         Ok(Self { value: without_server_fields(&value), name, place })
     }
+}
 
-    fn is_of_an_agent(&self) -> bool {
-        let mut names = self.value.as_object().into_iter().flat_map(Map::keys);
-        names.any(|name| OF_AGENTS.contains(&camel_case(name).as_str()))
-    }
+/// The noun whose fields a definition has; a tool where it has none of theirs.
+fn noun_of(definition: &Value) -> usize {
+    let names: Vec<String> =
+        definition.as_object().into_iter().flatten().map(|(name, _)| camel_case(name)).collect();
+    let has = |noun: &Noun| names.iter().any(|name| noun.fields.contains(&name.as_str()));
+    // Everything that a tool may have is another noun's field only by another name.
+    if names.iter().any(|name| name == "type") { 0 } else { NOUNS.iter().position(has).unwrap_or(0) }
 }
 
 fn values(definitions: &[Definition]) -> Value {
     definitions.iter().map(|definition| definition.value.clone()).collect()
 }
 
-/// A definition has a name; what has none holds several.
-fn is_both(fields: &Map<String, Value>) -> bool {
-    !fields.contains_key("name") && (fields.contains_key("tools") || fields.contains_key("agents"))
+/// A definition has a name or is an alert; an object without either that has lists holds several.
+fn is_document(fields: &Map<String, Value>) -> bool {
+    let is_list = |name: &String| name == SECRETS || NOUNS.iter().any(|noun| noun.list == name);
+    !fields.contains_key("name") && fields.keys().any(is_list)
+}
+
+/// One definition, from a file or, as `-`, from standard input.
+pub(crate) fn read_one(source: &str, locale: Locale) -> anyhow::Result<Value> {
+    let (text, place) = if source == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).or_fail(|| Message::new(&messages::NO_STDIN))?;
+        (text, "standard input")
+    } else {
+        (
+            std::fs::read_to_string(source)
+                .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", source))?,
+            source,
+        )
+    };
+    let path = (source != "-").then(|| Path::new(source));
+    let definition = parse(&Source { text: &text, place, path }, locale)?;
+    if definition.is_object() {
+        Ok(without_server_fields(&definition))
+    } else {
+        Err(failure(Message::new(&messages::NOT_A_DEFINITION).with("place", place)))
+    }
 }
 
 fn none_twice(what: &str, definitions: &[Definition]) -> anyhow::Result<()> {
     let mut places = HashMap::new();
     for Definition { name, place, .. } in definitions {
+        let Some(name) = name else { continue };
         if let Some(other) = places.insert(name.as_str(), place) {
-            bail!("the {what} {name} is there twice: in {other}, and in {place}");
+            return Err(failure(
+                Message::new(&messages::THERE_TWICE)
+                    .with("what", what)
+                    .with("name", name)
+                    .with("other", other)
+                    .with("place", place),
+            ));
         }
     }
     Ok(())
 }
 
-/// The file itself; of a directory, its files and those in `tools` and `agents`, by name.
+/// The file itself; of a directory, its files and those in the folders of all nouns, by name.
 fn files(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let unreadable = || format!("cannot read {}", source.display());
-    if !std::fs::metadata(source).with_context(unreadable)?.is_dir() {
+    let unreadable = || Message::new(&messages::CANNOT_READ).with("path", source.display());
+    if !std::fs::metadata(source).or_fail(unreadable)?.is_dir() {
         return Ok(vec![source.to_owned()]);
     }
     let mut files = in_directory(source, &NOTATIONS)?;
-    for folder in ["tools", "agents"].map(|name| source.join(name)) {
+    for folder in NOUNS.map(|noun| source.join(noun.list)) {
         if folder.is_dir() {
             files.extend(in_directory(&folder, &NOTATIONS)?);
         }
@@ -194,10 +284,10 @@ fn files(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// The files of a directory that end in one of these ways, by name; hidden ones are left alone.
 pub(crate) fn in_directory(directory: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
-    let unreadable = || format!("cannot read {}", directory.display());
+    let unreadable = || Message::new(&messages::CANNOT_READ).with("path", directory.display());
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory).with_context(unreadable)? {
-        let path = entry.with_context(unreadable)?.path();
+    for entry in std::fs::read_dir(directory).or_fail(unreadable)? {
+        let path = entry.or_fail(unreadable)?.path();
         let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         if !is_hidden && path.is_file() && extensions.iter().any(|known| ends_in(&path, known)) {
             files.push(path);
@@ -220,11 +310,12 @@ fn parse(source: &Source<'_>, locale: Locale) -> anyhow::Result<Value> {
         Some(_) | None => text.trim_start().starts_with(['{', '[']),
     };
     if is_json {
-        return json::parse(text.as_bytes()).with_context(|| format!("{place} is not JSON"));
+        return json::parse(text.as_bytes())
+            .or_fail(|| Message::new(&messages::NOT_JSON).with("what", place));
     }
     haft_http::import::parse_value(text).map_err(|violations| {
         let said: Vec<String> = violations.iter().map(|violation| violation.message.render(locale)).collect();
-        anyhow::anyhow!("{place} {}", said.join("; "))
+        failure(Message::new(&messages::NOT_READABLE).with("place", place).with("reasons", said.join("; ")))
     })
 }
 
@@ -232,7 +323,13 @@ fn parse(source: &Source<'_>, locale: Locale) -> anyhow::Result<Value> {
 pub(crate) fn without_server_fields(definition: &Value) -> Value {
     let mut definition = definition.clone();
     if let Value::Object(fields) = &mut definition {
-        fields.retain(|name, _| !KEPT_BY_SERVER.contains(&camel_case(name).as_str()));
+        let (is_alert, is_provider) = (fields.contains_key("metric"), fields.contains_key("kind"));
+        fields.retain(|name, _| {
+            let name = camel_case(name);
+            let is_told = is_alert && TOLD_BY_SERVER.contains(&name.as_str());
+            let is_source = is_provider && PROVIDER_SOURCE.contains(&name.as_str());
+            !is_told && !is_source && !KEPT_BY_SERVER.contains(&name.as_str())
+        });
     }
     definition
 }
@@ -276,23 +373,26 @@ mod tests {
     }
 
     #[test]
-    fn one_a_list_and_both_lists_are_read() {
+    fn one_definition_a_list_and_a_document_are_read() {
         let tool = json!({"name": "t", "type": "mock"});
         let agent = json!({"name": "a", "system_prompt": "Be brief."});
-        let both = json!({"tools": [tool], "agents": [agent]});
-        assert_eq!(read(r#"{"name": "t", "type": "mock", "id": "x"}"#, None), Ok(json!({"tools": [tool]})));
-        assert_eq!(read("name: t\ntype: mock\n", Some("x/t.yaml")), Ok(json!({"tools": [tool]})));
-        assert_eq!(
-            read("- name: t\n  type: mock\n- name: a\n  system_prompt: Be brief.\n", None),
-            Ok(both.clone())
-        );
-        assert_eq!(read(&both.to_string(), None), Ok(both));
-        let bare = json!({"tools": [], "agents": [{"name": "a"}]});
+        let provider = json!({"name": "p", "kind": "openai"});
+        let alert = json!({"metric": "p95", "above": 5});
+        let tools = |list: &[&Value]| json!({"tools": list});
+        assert_eq!(read(r#"{"name": "t", "type": "mock", "id": "x"}"#, None), Ok(tools(&[&tool])));
+        assert_eq!(read("name: t\ntype: mock\n", Some("x/t.yaml")), Ok(tools(&[&tool])));
+        let all = json!({"tools": [tool], "agents": [agent], "providers": [provider], "alerts": [alert]});
+        assert_eq!(read(&json!([tool, agent, provider, alert]).to_string(), None), Ok(all.clone()));
+        assert_eq!(read(&all.to_string(), None), Ok(all));
+        let bare = json!({"agents": [{"name": "a"}], "tools": []});
         assert_eq!(read(r#"{"name": "a"}"#, Some("x/agents/a.json")), Ok(bare));
+        let names = json!({"tools": [], "secrets": ["key"]});
+        assert_eq!(read(r#"{"secrets": ["key"]}"#, Some("x/secrets.json")), Ok(names.clone()));
+        assert_eq!(read(r#"{"tools": [], "secrets": ["key"], "notes": ["left out"]}"#, None), Ok(names));
     }
 
     #[test]
-    fn what_is_no_definition_is_said() {
+    fn a_file_without_a_definition_is_refused() {
         for (text, said) in [
             ("", "here is empty"),
             ("7", "here holds no definition"),

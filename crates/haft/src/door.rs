@@ -3,14 +3,16 @@
 mod streaming;
 mod working;
 
+use std::io::Write as _;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use haft_agent::AgentKind;
-use haft_core::{CallError, ErrorKind, Locale};
+use haft_core::{CallError, ErrorKind, Locale, Message, Template};
 use haft_egress::{Egress, Limits, Policy, Request};
 use haft_server::{App, StoredArtifacts, StoredModels, StoredSecrets};
 use http_body_util::BodyExt;
@@ -26,6 +28,8 @@ use crate::config::Config;
 use crate::engine::{self, Parts};
 use crate::first::{self, Samples};
 use crate::login::Login;
+use crate::messages;
+use crate::refusal::{OrFail as _, Refused, failure, words};
 use crate::storage::{Storage, told};
 
 pub(crate) use streaming::{Event, Events};
@@ -37,6 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(660);
 
 /// The largest answer of a tool, and more than any page of a list.
 const LARGEST_ANSWER: usize = 128 << 20;
+
+/// Bodies from this size on are compressed. Smaller ones any older server takes as they are.
+const COMPRESS_FROM: usize = 8 << 20;
 
 /// The cookie of a session.
 const SESSION: &str = "haft_session";
@@ -71,14 +78,6 @@ enum Way {
     Here(Router),
 }
 
-/// There is no server, or it does not answer.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot reach a server at {base}: {reason}")]
-pub(crate) struct Unreachable {
-    base: String,
-    reason: String,
-}
-
 /// What the API answered.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
@@ -106,15 +105,19 @@ impl Door {
     /// A server, for what only a server keeps.
     pub(crate) fn to_server(args: &ServerArgs, config: &Config) -> anyhow::Result<Self> {
         let door = Self::named(args, config)?;
-        door.context("there is no server to ask: run haft login URL, or set HAFT_URL and HAFT_TOKEN")
+        door.or_fail(|| Message::new(&messages::NO_SERVER))
     }
 
-    /// The server that is named, if one is. A token is sent to no server but its own.
+    /// The server that is named, if one is. A token goes to the server that is named beside it, or else to that of
+    /// the login. `HAFT_ADMIN_TOKEN` is the token of a server on this machine, and goes to no other unasked.
     pub(crate) fn named(args: &ServerArgs, config: &Config) -> anyhow::Result<Option<Self>> {
         let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-        let token = given(&args.token).or_else(|| given(&args.admin_token));
         let url = given(&args.url);
-        if let Some(token) = token {
+        if let Some(token) = given(&args.token) {
+            let url = url.unwrap_or_else(|| url_for_token(config));
+            return Self::with_token(&url, token.into(), config).map(Some);
+        }
+        if let Some(token) = given(&args.admin_token) {
             let url = url.as_deref().unwrap_or(DEFAULT_URL);
             return Self::with_token(url, token.into(), config).map(Some);
         }
@@ -125,8 +128,23 @@ impl Door {
         let asked = base(&url)?;
         match login.filter(|login| base(&login.url).is_ok_and(|known| known == asked)) {
             Some(login) => Self::with_token(&url, login.token, config).map(Some),
-            None => bail!("a token is needed for {url}; set HAFT_TOKEN, or run haft login {url}"),
+            None => Err(failure(Message::new(&messages::NO_TOKEN).with("url", &url))),
         }
+    }
+
+    /// Words in the language of the terminal.
+    pub(crate) fn words(&self, template: &'static Template) -> String {
+        Message::new(template).render(self.locale)
+    }
+
+    /// The address of the server that commands ask.
+    pub(crate) fn url_of(args: &ServerArgs, config: &Config) -> anyhow::Result<Url> {
+        let given = args.url.clone().filter(|url| !url.is_empty());
+        let url = match given {
+            Some(url) => Some(url),
+            None => Login::stored(config)?.map(|login| login.url),
+        };
+        base(url.as_deref().unwrap_or(DEFAULT_URL))
     }
 
     /// A server that knows us by a token.
@@ -182,6 +200,17 @@ impl Door {
         self.send(Method::POST, path, serde_json::to_vec(body)?).await
     }
 
+    /// Sends what may be large, such as a document to be imported: compressed, where that is worth it.
+    pub(crate) async fn post_large(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+        let body = serde_json::to_vec(body)?;
+        if body.len() < COMPRESS_FROM {
+            return self.send(Method::POST, path, body).await;
+        }
+        let body = tokio::task::spawn_blocking(move || gzip(&body)).await??;
+        let (answer, _) = self.exchange(Method::POST, path, body, Some("gzip")).await?;
+        Ok(answer)
+    }
+
     pub(crate) async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
         self.send(Method::PUT, path, serde_json::to_vec(body)?).await
     }
@@ -193,19 +222,19 @@ impl Door {
     /// Logs in, and gives the door that the new session opens; the answer when we were refused.
     pub(crate) async fn log_in(self, credentials: &Value) -> anyhow::Result<Result<Self, Answer>> {
         let body = serde_json::to_vec(credentials)?;
-        let (answer, headers) = self.exchange(Method::POST, "/api/login", body).await?;
+        let (answer, headers) = self.exchange(Method::POST, "/api/login", body, None).await?;
         if answer.error.is_some() {
             return Ok(Err(answer));
         }
         let cookies = headers.get_all(header::SET_COOKIE).into_iter().filter_map(|line| line.to_str().ok());
         let mut pairs = cookies.filter_map(|line| line.split(';').next()).map(str::trim);
         let own = pairs.find(|pair| pair.split_once('=').is_some_and(|(name, _)| name == SESSION));
-        let cookie = own.context("the server let us in and gave no session")?;
+        let cookie = own.or_fail(|| Message::new(&messages::NO_SESSION))?;
         Ok(Ok(Self { identity: Identity::Session(cookie.into()), ..self }))
     }
 
     async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> anyhow::Result<Answer> {
-        let (answer, _) = self.exchange(method, path, body).await?;
+        let (answer, _) = self.exchange(method, path, body, None).await?;
         Ok(answer)
     }
 
@@ -214,8 +243,12 @@ impl Door {
         method: Method,
         path: &str,
         body: Vec<u8>,
+        encoding: Option<&'static str>,
     ) -> anyhow::Result<(Answer, HeaderMap)> {
-        let headers = self.headers()?;
+        let mut headers = self.headers()?;
+        if let Some(encoding) = encoding {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+        }
         let (status, headers, bytes) = match &self.way {
             Way::Here(router) => {
                 let mut request = axum::http::Request::new(Body::from(body));
@@ -242,7 +275,7 @@ impl Door {
 
     fn unanswered(&self, base: &Url, error: &CallError) -> anyhow::Error {
         if matches!(error.kind(), ErrorKind::Network | ErrorKind::Timeout) {
-            return unreachable(base, error).into();
+            return unreachable(base, error);
         }
         anyhow::anyhow!("{}", error.message().render(self.locale))
     }
@@ -260,11 +293,12 @@ impl Door {
         match &self.identity {
             Identity::Token(token) => {
                 let bearer = sensitive(&format!("Bearer {}", token.expose_secret()));
-                let bearer = bearer.context("the token holds a character that no token can")?;
+                let bearer = bearer.or_fail(|| Message::new(&messages::BAD_TOKEN))?;
                 headers.insert(header::AUTHORIZATION, bearer);
             }
             Identity::Session(cookie) => {
-                let cookie = sensitive(cookie.expose_secret()).context("the session is not a cookie")?;
+                let cookie =
+                    sensitive(cookie.expose_secret()).or_fail(|| Message::new(&messages::BAD_SESSION))?;
                 headers.insert(header::COOKIE, cookie);
                 self.come_from_there(&mut headers)?;
             }
@@ -282,27 +316,53 @@ impl Door {
     }
 }
 
+fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
 fn sensitive(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
 
+/// The server that a token of the environment goes to: that of the login. The token works without a login, so a login
+/// that cannot be read is only reported.
+fn url_for_token(config: &Config) -> String {
+    let login = Login::stored(config).unwrap_or_else(|error| {
+        let message = Message::new(&messages::LOGIN_IGNORED)
+            .with("reason", words(&error, config.locale))
+            .with("url", DEFAULT_URL);
+        anstream::eprintln!("{}", message.render(config.locale));
+        None
+    });
+    login.map_or_else(|| DEFAULT_URL.to_owned(), |login| login.url)
+}
+
 /// Where a server is, as somebody wrote it.
 pub(crate) fn base(written: &str) -> anyhow::Result<Url> {
     let url = Url::parse(written.trim_end_matches('/')).ok();
-    url.filter(|url| matches!(url.scheme(), "http" | "https"))
-        .with_context(|| format!("{written:?} is not a URL such as {DEFAULT_URL}"))
+    url.filter(|url| matches!(url.scheme(), "http" | "https")).or_fail(|| {
+        Message::new(&messages::BAD_URL).with("written", format!("{written:?}")).with("example", DEFAULT_URL)
+    })
 }
 
-fn unreachable(base: &Url, error: &CallError) -> Unreachable {
-    let cause = error.details(Locale::En).get("cause").and_then(Value::as_str).map(str::to_owned);
-    let reason = if error.did_nothing() { "is it running?" } else { "it did not answer" };
-    let reason = cause.map_or_else(|| reason.to_owned(), |cause| format!("{reason} ({cause})"));
-    Unreachable { base: base.as_str().trim_end_matches('/').to_owned(), reason }
+/// There is no server, or it does not answer.
+fn unreachable(base: &Url, error: &CallError) -> anyhow::Error {
+    let details = error.details(Locale::En);
+    let cause = details.get("cause").and_then(Value::as_str).map(|cause| format!(" ({cause})"));
+    let template = if error.did_nothing() { &messages::NOT_RUNNING } else { &messages::NOT_ANSWERING };
+    let message = Message::new(template).with("base", base.as_str().trim_end_matches('/'));
+    Refused::new(ErrorKind::Unavailable, message.with("cause", cause.unwrap_or_default())).into()
+}
+
+/// Whether an error says that there is no server, or that it does not answer.
+pub(crate) fn is_unreachable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refused>().is_some_and(|refused| refused.kind == ErrorKind::Unavailable)
 }
 
 fn read(status: StatusCode, bytes: &[u8]) -> anyhow::Result<Answer> {
-    serde_json::from_slice(bytes)
-        .with_context(|| format!("the server's answer ({status}) is not one of Haft's"))
+    serde_json::from_slice(bytes).or_fail(|| Message::new(&messages::NOT_OURS).with("status", status))
 }

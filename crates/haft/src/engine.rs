@@ -38,7 +38,9 @@ pub(crate) struct Telemetry {
 /// An engine for a server: all guards on, every call logged.
 pub(crate) fn for_server(parts: Parts, log: CallLog, telemetry: Telemetry) -> ToolService {
     let sink = Recorded { kept: LoggedCalls::new(log), telemetry };
-    ready(ToolService::builder().events_of(EVENTS_BEHIND).sink(Arc::new(sink)), parts)
+    let supervisor = parts.store.supervisor().clone();
+    let builder = ToolService::builder().supervisor(supervisor).events_of(EVENTS_BEHIND);
+    ready(builder.sink(Arc::new(sink)), parts)
 }
 
 /// An engine for one command.

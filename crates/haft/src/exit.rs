@@ -2,30 +2,16 @@
 
 use haft_core::ErrorKind;
 
-use crate::door::Unreachable;
+use crate::refusal::Refused;
 
 /// Haft itself could not do what was asked.
 pub(crate) const FAILURE: u8 = 1;
 
-/// Something we refuse ourselves, of a kind that has its code.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(crate) struct Refused {
-    kind: ErrorKind,
-    message: String,
-}
-
-impl Refused {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
-    }
-}
+/// A comparison found a difference.
+pub(crate) const DIFFERS: u8 = 9;
 
 /// The code of an error that ended a command.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
-    if error.is::<Unreachable>() {
-        return code(ErrorKind::Unavailable);
-    }
     error.downcast_ref::<Refused>().map_or(FAILURE, |refused| code(refused.kind))
 }
 

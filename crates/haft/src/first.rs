@@ -112,7 +112,8 @@ async fn add_samples(store: &Store, space: SpaceId, owner: &User) -> Result<(), 
     store.put_tools(space, vec![put], &[], Some(owner.id)).await?;
     let mut agent = AgentSpec::new("sample_assistant");
     agent.description = "A sample: an agent that may look at the weather and calculate.".to_owned();
-    agent.system_prompt = "You are a helpful assistant. Use your tools instead of guessing.".to_owned();
+    agent.system_prompt =
+        "You are a helpful assistant. Use your tools instead of guessing. Today is {{today}}.".to_owned();
     let calculator = ToolId::Named(haft_core::ToolName::constant("calculator"));
     agent.bindings =
         vec![AgentBinding::new(id), AgentBinding { sort_order: 1, ..AgentBinding::new(calculator) }];

@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use haft_core::Message;
 use haft_store::MasterKeys;
 use secrecy::ExposeSecret;
 
 use crate::config::Config;
 use crate::door::DEFAULT_URL;
 use crate::first::{self, Samples};
+use crate::messages;
+use crate::refusal::{OrFail as _, failure};
 use crate::storage::told;
 
 /// A link to come in by holds for so long.
@@ -23,12 +25,8 @@ pub(crate) async fn reset_admin(config: &Config) -> anyhow::Result<ExitCode> {
     let link = store.create_login_link(admin.user.id, LINK).await.map_err(said)?;
     store.close().await;
     let base = config.public_url.as_ref().map_or(DEFAULT_URL, |url| url.as_str()).trim_end_matches('/');
-    println!(
-        "sign in as {}, once and within an hour: {base}/login?link={}",
-        admin.user.name,
-        link.expose_secret()
-    );
-    println!("or: haft login {base} --link {}", link.expose_secret());
+    let message = Message::new(&messages::SIGN_IN).with("name", &admin.user.name).with("base", base);
+    println!("{}", message.with("link", link.expose_secret()).render(config.locale));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -37,11 +35,11 @@ pub(crate) async fn rotate_key(config: &Config) -> anyhow::Result<ExitCode> {
     let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, config.locale));
     let file = config.storage.key_file()?;
     if file.is_none() {
-        let Some(keys) = &config.storage.master_key else { bail!("there is no key for secrets") };
+        let Some(keys) = &config.storage.master_key else {
+            return Err(failure(Message::new(&messages::NO_KEY)));
+        };
         if !keys.expose_secret().contains(',') {
-            bail!(
-                "with HAFT_MASTER_KEY, put the new key before the old one, with a comma between them, and run this again"
-            );
+            return Err(failure(Message::new(&messages::NO_NEW_KEY)));
         }
     }
     let mut store = config.storage.open(config.locale).await?;
@@ -50,11 +48,11 @@ pub(crate) async fn rotate_key(config: &Config) -> anyhow::Result<ExitCode> {
         // an interrupted change goes on the next time.
         store.close().await;
         drop(store);
-        MasterKeys::add_to_file(&file).map_err(said).context("the new key could not be kept")?;
+        MasterKeys::add_to_file(&file).map_err(said).or_fail(|| Message::new(&messages::KEY_NOT_KEPT))?;
         store = config.storage.open(config.locale).await?;
     }
     let changed = store.rotate_keys().await.map_err(said)?;
     store.close().await;
-    println!("{changed} secrets are encrypted under the new key");
+    println!("{}", Message::new(&messages::KEY_CHANGED).with("count", changed).render(config.locale));
     Ok(ExitCode::SUCCESS)
 }

@@ -6,12 +6,14 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use anyhow::Context;
+use haft_core::Message;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::Config;
+use crate::messages;
+use crate::refusal::OrFail as _;
 
 /// Which server, and how to be known there.
 pub(crate) struct Login {
@@ -32,7 +34,7 @@ struct File {
 
 /// Where the login is kept.
 pub(crate) fn path(config: &Config) -> anyhow::Result<&Path> {
-    config.login_file.as_deref().context("there is no place for a login: set HOME or XDG_CONFIG_HOME")
+    config.login_file.as_deref().or_fail(|| Message::new(&messages::NO_LOGIN_PLACE))
 }
 
 impl Login {
@@ -43,12 +45,15 @@ impl Login {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).with_context(|| format!("cannot read the login in {shown}")),
+            Err(error) => {
+                return Err(error)
+                    .or_fail(|| Message::new(&messages::CANNOT_READ_LOGIN).with("path", &shown));
+            }
         };
         // What the parser says quotes the line, and the line may hold the token.
         let file = toml::from_str::<File>(&text).ok();
         let File { url, token, token_id } =
-            file.with_context(|| format!("the login in {shown} cannot be read; run haft login again"))?;
+            file.or_fail(|| Message::new(&messages::BAD_LOGIN).with("path", &shown))?;
         Ok(Some(Self { url, token: token.into(), token_id }))
     }
 
@@ -56,13 +61,13 @@ impl Login {
     pub(crate) fn store(&self, path: &Path) -> anyhow::Result<()> {
         let directory = path.parent().unwrap_or_else(|| Path::new("/"));
         let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        made.with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        made.or_fail(|| Message::new(&messages::CANNOT_MAKE_DIRECTORY).with("path", directory.display()))?;
         let new = path.with_extension(format!("{}.new", std::process::id()));
         let written = self.write(&new).and_then(|()| fs::rename(&new, path));
         if written.is_err() {
             let _ = fs::remove_file(&new);
         }
-        written.with_context(|| format!("cannot write the login to {}", path.display()))
+        written.or_fail(|| Message::new(&messages::CANNOT_WRITE_LOGIN).with("path", path.display()))
     }
 
     fn write(&self, new: &Path) -> std::io::Result<()> {
@@ -89,7 +94,9 @@ pub(crate) fn remove(path: &Path) -> anyhow::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("cannot remove {}", path.display())),
+        Err(error) => {
+            Err(error).or_fail(|| Message::new(&messages::CANNOT_REMOVE).with("path", path.display()))
+        }
     }
 }
 

@@ -12,14 +12,18 @@ mod exit;
 mod first;
 mod local;
 mod log;
+mod log_writer;
 mod login;
+mod messages;
+mod refusal;
 mod show;
 mod storage;
 mod tasks;
+mod upgrade;
 
+use std::io::Write as _;
 use std::process::ExitCode;
-
-use clap::Parser;
+use std::time::Duration;
 
 use cli::{Cli, Command};
 use config::Config;
@@ -28,15 +32,22 @@ use config::Config;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let outcome = match Config::load(&cli.settings) {
-        Ok(config) => run(cli.command, config).await,
-        Err(error) => Err(error),
-    };
+/// The maximum time to wait, at the end of the process, for work on other threads that cannot be cancelled.
+const LAST_WORK: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    let cli = Cli::from_process();
+    let locale = cli.settings.lang.unwrap_or_else(config::terminal_locale);
+    let outcome = Config::load(&cli.settings).and_then(|config| {
+        let runtime = tokio::runtime::Runtime::new()?;
+        let outcome = runtime.block_on(run(cli.command, config));
+        runtime.shutdown_timeout(LAST_WORK);
+        outcome
+    });
     outcome.unwrap_or_else(|error| {
-        anstream::eprintln!("{}error:{:#} {error:#}", show::BAD, show::BAD);
+        // Standard error may be closed, and there is nowhere else to say it.
+        let words = refusal::words(&error, locale);
+        let _ = writeln!(anstream::stderr(), "{}error:{:#} {words}", show::BAD, show::BAD);
         exit::code_of(&error).into()
     })
 }
@@ -55,13 +66,21 @@ async fn run(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Worker(args) => commands::worker::run(args, config).await,
         Command::Agents(args) => commands::agents::run(args, config).await,
         Command::Secrets(args) => commands::secrets::run(args, config).await,
+        Command::Calls(args) => commands::calls::run(args, config).await,
+        Command::Stats(args) => commands::stats::run(args, config).await,
+        Command::Events(args) => commands::events::run(args, config).await,
+        Command::Providers(args) => commands::providers::run(args, config).await,
+        Command::Alerts(args) => commands::alerts::run(args, config).await,
+        Command::Open(args) => commands::open::run(args, config),
         Command::Export(args) => commands::export::run(args, config).await,
         Command::Apply(args) => commands::apply::run(args, config).await,
+        Command::Diff(args) => commands::apply::diff(args, config).await,
         Command::Spaces(args) => commands::spaces::run(args, config).await,
         Command::Tokens(args) => commands::tokens::run(args, config).await,
         Command::Users(args) => commands::users::run(args, config).await,
         Command::Audit(args) => commands::audit::run(args, config).await,
         Command::Admin { command } => commands::admin::run(command, config).await,
         Command::Completions { shell } => commands::completions::run(shell),
+        Command::Settings => commands::settings::run(),
     }
 }

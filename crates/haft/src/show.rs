@@ -51,12 +51,68 @@ pub(crate) fn table<const N: usize>(rows: Vec<[String; N]>) {
     }
 }
 
+/// Fields of an object as aligned lines, in their order; lists and objects below their name. Fields that are null,
+/// empty or false are left out.
+pub(crate) fn record(value: &Value) {
+    let is_said = |field: &Value| match field {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
+    };
+    let fields = value.as_object().into_iter().flatten().filter(|(_, field)| is_said(field));
+    let fields: Vec<(String, &Value)> = fields.map(|(name, field)| (spaced(name), field)).collect();
+    let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, field) in fields {
+        match field {
+            Value::String(text) if !text.contains('\n') => {
+                line_out(format_args!("{QUIET}{name:width$}{QUIET:#}  {}", plain(&readable(text))));
+            }
+            Value::String(text) => {
+                line_out(format_args!("{QUIET}{name}{QUIET:#}"));
+                line_out(plain(text));
+            }
+            Value::Array(_) | Value::Object(_) => {
+                line_out(format_args!("{QUIET}{name}{QUIET:#}"));
+                for line in json(field).lines() {
+                    line_out(format_args!("  {line}"));
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {
+                line_out(format_args!("{QUIET}{name:width$}{QUIET:#}  {}", json(field)));
+            }
+        }
+    }
+}
+
+/// `createdAt` as `created at`.
+fn spaced(name: &str) -> String {
+    let mut spaced = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            spaced.push(' ');
+        }
+        spaced.extend(letter.to_lowercase());
+    }
+    spaced
+}
+
+/// A timestamp to the second; any other text as it is.
+fn readable(text: &str) -> String {
+    let is_time = text.len() >= 20 && text.ends_with('Z') && text.as_bytes().get(10) == Some(&b'T');
+    match text.get(..19).filter(|_| is_time) {
+        Some(time) => format!("{} UTC", time.replace('T', " ")),
+        None => text.to_owned(),
+    }
+}
+
 /// Text from elsewhere, without what could steer the terminal.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|character| !character.is_control() || *character == '\n').collect()
 }
 
-/// JSON, indented and coloured.
+/// JSON, indented and coloured, without what could steer the terminal.
 pub(crate) fn json(value: &Value) -> String {
     let mut out = String::new();
     write_json(value, 0, &mut out);

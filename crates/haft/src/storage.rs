@@ -5,10 +5,14 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
-use haft_core::Locale;
+use anyhow::Context;
+use haft_core::{Locale, Message};
+use haft_engine::Supervisor;
 use haft_store::{CallLog, Database, MasterKeys, Store};
 use secrecy::{ExposeSecret, SecretString};
+
+use crate::messages;
+use crate::refusal::{OrFail as _, failure};
 
 /// The key's file in the data directory.
 const KEY_FILE: &str = "master.key";
@@ -27,10 +31,20 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
+    /// Opens the store for a command.
     pub(crate) async fn open(&self, locale: Locale) -> anyhow::Result<Store> {
+        self.open_supervised(locale, Supervisor::default()).await
+    }
+
+    /// Opens the store for a process whose background tasks are supervised.
+    pub(crate) async fn open_supervised(
+        &self,
+        locale: Locale,
+        supervisor: Supervisor,
+    ) -> anyhow::Result<Store> {
         let database = self.database()?;
         let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, locale));
-        Store::open(&database, self.keys(locale)?).await.map_err(said)
+        Store::open_supervised(&database, self.keys(locale)?, supervisor).await.map_err(said)
     }
 
     /// The call log beside the store, which is opened first and holds the directory of both.
@@ -65,11 +79,11 @@ impl Storage {
         if text.starts_with("postgres:") || text.starts_with("postgresql:") {
             return Ok(Database::Postgres(url.clone()));
         }
-        bail!("HAFT_DATABASE_URL must begin with postgres: or sqlite:");
+        Err(failure(Message::new(&messages::BAD_DATABASE_URL)))
     }
 
     fn directory(&self) -> anyhow::Result<&PathBuf> {
-        self.directory.as_ref().context("there is no home directory to keep data in: set HAFT_DATA_DIR")
+        self.directory.as_ref().or_fail(|| Message::new(&messages::NO_DATA_DIRECTORY))
     }
 
     /// The file that holds the keys, unless one was given.
@@ -91,11 +105,13 @@ impl Storage {
             (None, Some(file)) => {
                 if let Some(directory) = file.parent() {
                     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-                    made.with_context(|| format!("cannot make the data directory {}", directory.display()))?;
+                    made.or_fail(|| {
+                        Message::new(&messages::CANNOT_MAKE_DATA_DIRECTORY).with("path", directory.display())
+                    })?;
                 }
                 MasterKeys::from_file(&file).map_err(said)
             }
-            (None, None) => bail!("there is no key for secrets: set HAFT_MASTER_KEY"),
+            (None, None) => Err(failure(Message::new(&messages::NO_MASTER_KEY))),
         }
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use haft_agent::{Chat, Models};
 use haft_core::{CallError, ErrorKind};
 use haft_engine::ToolService;
-use haft_runs::{CallProgram, Callbacks, Programs, Runs, Settings};
-use haft_server::{StoredArtifacts, StoredSurroundings, Tasks};
-use haft_store::{RunJournal, Store};
+use haft_runs::{CallHistory, CallProgram, Callbacks, Programs, Runs, Settings};
+use haft_server::{LoggedCallHistory, StoredArtifacts, StoredSurroundings, Tasks};
+use haft_store::{CallLog, RunJournal, Store};
 
 use crate::config::TaskSettings;
 
@@ -19,7 +19,7 @@ pub(crate) struct Talking {
 }
 
 pub(crate) async fn open(
-    store: &Store,
+    (store, log): (&Store, &CallLog),
     tools: &ToolService,
     callbacks: Arc<dyn Callbacks>,
     talking: Talking,
@@ -29,11 +29,17 @@ pub(crate) async fn open(
     let failpoints = failpoints.map_err(|error| CallError::text(ErrorKind::Validation, error.to_string()))?;
     let journal = RunJournal::open(store, settings.queue).await?;
     let Talking { models, artifacts, artifact_quota } = talking;
-    let around =
-        StoredSurroundings { store: store.clone(), artifacts, journal: journal.clone(), artifact_quota };
+    let call_history: Arc<dyn CallHistory> = Arc::new(LoggedCallHistory::new(log.clone()));
+    let around = StoredSurroundings {
+        store: store.clone(),
+        artifacts,
+        journal: journal.clone(),
+        call_history: call_history.clone(),
+        artifact_quota,
+    };
     let chat = Chat::new(tools.clone(), models, Arc::new(around), settings.deaths);
     let programs = Programs::default()
-        .with(Arc::new(CallProgram::new(tools.clone(), callbacks)))
+        .with(Arc::new(CallProgram::new(tools.clone(), callbacks, call_history)))
         .with(haft_agent::program(chat.clone()));
     let mut how = Settings { places: settings.places, ..Settings::default() };
     if let Some(lease) = settings.lease {

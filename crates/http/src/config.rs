@@ -51,6 +51,9 @@ pub(crate) struct Config {
     pub(crate) auth: Option<Map<String, Value>>,
     #[serde(default)]
     pub(crate) security: Security,
+    /// Whether the caller's trace is carried on.
+    #[serde(default = "yes")]
+    pub(crate) send_trace: bool,
     #[serde(default = "yes")]
     pub(crate) send_defaults: bool,
     pub(crate) redact: Option<Value>,

@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use crate::fill::{CONTROL_IN_HEADER, Filling, NEEDED_IN_TEXT, as_text};
+use crate::import::is_issued;
 
 haft_core::templates! {
     BAD_NAME = "http.badHeaderName",
@@ -180,6 +181,51 @@ pub(crate) fn is_credential(name: &str) -> bool {
     EXACTLY.contains(&name.as_str())
         || WITHIN.iter().any(|part| name.contains(part))
         || ["key", "auth", "signature"].iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a configured header tells no credential, so that everybody in the space may see it. In doubt it does not.
+pub fn is_harmless_header(name: &str, value: &str) -> bool {
+    const STANDARD: [&str; 16] = [
+        "accept",
+        "accept-charset",
+        "accept-encoding",
+        "accept-language",
+        "anthropic-version",
+        "cache-control",
+        "content-language",
+        "content-type",
+        "idempotency-key",
+        "notion-version",
+        "origin",
+        "prefer",
+        "referer",
+        "user-agent",
+        "x-github-api-version",
+        "x-requested-with",
+    ];
+    if STANDARD.iter().any(|standard| standard.eq_ignore_ascii_case(name)) {
+        return true;
+    }
+    if is_credential(name) {
+        return false;
+    }
+    // Arguments and secrets are shown by name; the text beside them must be harmless.
+    let Ok(text) = Text::parse(value) else { return false };
+    let is_harmless = |plain: &str| {
+        plain.len() <= 40 && !is_issued(plain.trim()) && (!looks_secret(plain) || is_date_or_version(plain))
+    };
+    text.parts().iter().all(|part| match part {
+        Part::Plain(plain) => is_harmless(plain),
+        Part::Variable(_) | Part::Secret(_) => true,
+    })
+}
+
+/// Returns true if a text is a date or a version: short numbers with dots or dashes between them, as in `2024-01-01`.
+fn is_date_or_version(text: &str) -> bool {
+    let is_number =
+        |part: &str| (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split(['-', '.']);
+    text.len() <= 10 && parts.clone().count() >= 3 && parts.all(is_number)
 }
 
 /// Whether the value of such a field is more than a word: `sortKey: name` must not hide every name.

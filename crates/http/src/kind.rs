@@ -10,6 +10,7 @@ use haft_egress::{Destination, Egress, Hosts, ToolPolicy};
 use haft_query::Query;
 use http::Method;
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::auth::Auth;
 use crate::body::{self, JsonTemplate};
@@ -28,6 +29,12 @@ haft_core::templates! {
     BAD_DOMAIN = "http.badDomain",
         "{entry} is not a host; write names such as api.example.com, *.example.com or api.example.com:8443",
         "{entry} 不是主机；请写成 api.example.com、*.example.com 或 api.example.com:8443";
+    NOT_ALLOWED = "http.ownHostNotAllowed",
+        "does not hold {host}, the host of the tool's own url, so that no call could work; add it",
+        "不包含 {host}（工具自身 url 的主机），任何调用都无法成功；请加上它";
+    POLL_NOT_ALLOWED = "http.pollHostNotAllowed",
+        "is at {host}, which security.allowedDomains does not hold, so that no poll could work; list it there beside the host of the tool's own url",
+        "位于 {host}，而 security.allowedDomains 不包含该主机，任何轮询都无法成功；请将它与工具自身 url 的主机一并列入";
     TOO_WIDE = "http.domainTooWide",
         "opens nearly every host, which only an admin may do",
         "几乎开放了所有主机，仅管理员可以这样设置";
@@ -109,6 +116,7 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         }
     };
     let for_admins = too_wide(policy.hosts());
+    let save_violations = not_allowed(origin, policy.hosts(), later.as_ref());
     let literals = Mask::new(request.literals().iter().map(String::as_str));
     Ok(HttpTool {
         egress,
@@ -119,10 +127,12 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         shape: Arc::new(shape),
         limit: config.security.max_response_size,
         send_defaults: config.send_defaults,
+        send_trace: config.send_trace,
         schema: request.schema(),
         secrets: request.secrets(),
         later,
         for_admins,
+        save_violations,
         literals: (!literals.is_empty()).then(|| Arc::new(literals)),
         request,
     })
@@ -203,6 +213,18 @@ fn hosts(config: &Config, violations: &mut Vec<Violation>) -> Hosts {
         violations.push(Violation::new(format!("security.allowedDomains.{at}"), message));
         Hosts::default()
     })
+}
+
+/// Hosts that calls of the tool need and `allowedDomains` does not hold.
+fn not_allowed(origin: &Url, allowed: &Hosts, later: Option<&Later>) -> Vec<Violation> {
+    let violation = |url: &Url, path: &str, template| {
+        let message = Message::new(template).with("host", url.host_str().unwrap_or_default());
+        (!allowed.cover(url)).then(|| Violation::new(path, message))
+    };
+    let own = violation(origin, "security.allowedDomains", &NOT_ALLOWED);
+    let polled = later.and_then(Later::poll_origin).filter(|url| url.host() != origin.host());
+    let polled = polled.and_then(|url| violation(url, "poll.url", &POLL_NOT_ALLOWED));
+    own.into_iter().chain(polled).collect()
 }
 
 /// Lists that open nearly every host are an admin's to give.

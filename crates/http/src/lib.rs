@@ -28,6 +28,7 @@ mod status;
 mod tool;
 mod url;
 
+pub use headers::is_harmless_header;
 pub use kind::HttpKind;
 pub use lift::lift_credentials;
 

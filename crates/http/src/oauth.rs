@@ -135,18 +135,18 @@ impl ClientCredentials {
         self.request.url()
     }
 
-    /// The token to use now.
+    /// The token to use now, and whether it comes from the cache: such a token may have been revoked since.
     pub(crate) async fn token(
         &self,
         egress: &Egress,
         filling: &mut Filling<'_>,
-    ) -> Result<Arc<Token>, CallError> {
+    ) -> Result<(Arc<Token>, bool), CallError> {
         let key = self.key(filling);
         let now = Instant::now();
         let fetch = {
             let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             match tokens.get(&key) {
-                Some(Slot::Kept(token)) if token.until > now => return Ok(token.clone()),
+                Some(Slot::Kept(token)) if token.until > now => return Ok((token.clone(), true)),
                 Some(Slot::Coming(fetch, until)) if *until > now => fetch.clone(),
                 Some(Slot::Kept(_) | Slot::Coming(..)) | None => {
                     if tokens.len() >= MOST_TOKENS {
@@ -167,7 +167,7 @@ impl ClientCredentials {
                 Err(_) => tokens.remove(&key),
             };
         }
-        outcome
+        outcome.map(|token| (token, false))
     }
 
     /// Forgets a token that the upstream no longer takes, so that the next call fetches another.

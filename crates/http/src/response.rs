@@ -20,7 +20,7 @@ use crate::status;
 haft_core::templates! {
     TOO_MANY_VALUES = "http.tooManyValues",
         "Response too large: it holds more values than there is memory for",
-        "Response too large: 应答包含的值过多，超出内存限制";
+        "响应过大：应答包含的值过多，超出内存限制";
     FILTER_FAILED = "http.filterFailed",
         "The responseFilter does not fit the answer: {reason}",
         "responseFilter 不适用于该应答: {reason}";

@@ -10,7 +10,7 @@ use haft_core::{
 };
 use haft_egress::{Answer, Destination, Egress, Limits, Policy, Request, ToolPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::auth::Auth;
@@ -18,10 +18,12 @@ use crate::config::BodyType;
 use crate::files::{self, Files};
 use crate::fill::{Filling, as_text};
 use crate::headers::{after_scheme, is_credential};
-use crate::later::Later;
-use crate::oauth::{ClientCredentials, Token};
+use crate::later::{Later, callback_mask};
 use crate::request::RequestTemplate;
 use crate::response::Shape;
+
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// A larger answer is read on a thread of its own, so that others need not wait for it.
 const HEAVY: usize = 256 << 10;
@@ -38,11 +40,15 @@ pub(crate) struct HttpTool {
     /// Of the answer, in bytes.
     pub(crate) limit: usize,
     pub(crate) send_defaults: bool,
+    /// Whether requests carry the caller's trace on.
+    pub(crate) send_trace: bool,
     pub(crate) effect: Effect,
     pub(crate) breaker: BreakerKey,
     pub(crate) schema: Value,
     pub(crate) secrets: Vec<SecretRef>,
     pub(crate) for_admins: Vec<Violation>,
+    /// Why the config cannot be saved, although it can be called.
+    pub(crate) save_violations: Vec<Violation>,
     /// Where an answer may come later.
     pub(crate) later: Option<Later>,
     /// Takes out credentials that the definition holds as they are.
@@ -52,6 +58,7 @@ pub(crate) struct HttpTool {
 impl HttpTool {
     async fn call(&self, arguments: &Arguments, context: &CallContext) -> Result<ToolOutput, CallError> {
         let mut masks: Vec<Arc<Mask>> = self.literals.iter().chain(context.mask()).cloned().collect();
+        masks.extend(callback_mask(context).map(Arc::new));
         let outcome = match (&self.later, context.resumed()) {
             (Some(later), Some(resumed)) => {
                 let known = (&resumed.parked.later.state, resumed.came.as_ref());
@@ -79,14 +86,8 @@ impl HttpTool {
             Some(body) => Box::pin(Files::of(body, kind, context)).await?,
             None => Files::default(),
         };
-        let mut request = self.request.to_send(filled, &files, self.to.clone())?;
-        let token = self.authorize(&mut request, &mut filling, masks).await?;
-        // The engine ends every attempt in its time.
-        let limits = Limits { deadline: None, bytes: self.limit };
-        let answer = self.egress.send(Policy::Tool(context.space(), &self.policy), request, limits).await?;
-        if let (StatusCode::UNAUTHORIZED, Some((client, token))) = (answer.status, &token) {
-            client.forget(token);
-        }
+        let request = self.request.to_send(filled, &files, self.to.clone())?;
+        let answer = self.send_authorized(request, &mut filling, masks, context).await?;
         match &self.later {
             Some(later) => Box::pin(self.taken_on(later, answer, masks, arguments, context)).await,
             None => {
@@ -99,21 +100,58 @@ impl HttpTool {
         }
     }
 
-    /// Shows who we are with a token that has to be fetched, where the tool has such.
-    pub(crate) async fn authorize(
+    /// Carries the caller's trace on, unless the tool says otherwise or has headers of its own for that.
+    pub(crate) fn add_trace(&self, headers: &mut HeaderMap, context: &CallContext) {
+        let Some((parent, state)) = context.trace().filter(|_| self.send_trace) else { return };
+        if headers.contains_key(&TRACE_PARENT) || headers.contains_key(&TRACE_STATE) {
+            return;
+        }
+        if let Ok(parent) = HeaderValue::from_str(&parent.to_string()) {
+            headers.insert(TRACE_PARENT, parent);
+        }
+        if let Some(state) = state.as_ref().and_then(|state| HeaderValue::from_str(state.as_str()).ok()) {
+            headers.insert(TRACE_STATE, state);
+        }
+    }
+
+    /// Sends a request, with a fetched token where the tool has client credentials.
+    ///
+    /// An upstream that refuses a cached token, such as a revoked one, is asked once more with a new token.
+    pub(crate) async fn send_authorized(
         &self,
-        request: &mut Request,
+        mut request: Request,
         filling: &mut Filling<'_>,
         masks: &mut Vec<Arc<Mask>>,
-    ) -> Result<Option<(&ClientCredentials, Arc<Token>)>, CallError> {
-        match &self.request.auth {
-            Auth::ClientCredentials(client) => {
-                let token = Box::pin(client.token(&self.egress, filling)).await?;
-                request.headers.insert(AUTHORIZATION, token.header.clone());
-                masks.push(token.mask.clone());
-                Ok(Some((client, token)))
+        context: &CallContext,
+    ) -> Result<Answer, CallError> {
+        self.add_trace(&mut request.headers, context);
+        // The engine ends every attempt in its time.
+        let limits = Limits { deadline: None, bytes: self.limit };
+        let policy = Policy::Tool(context.space(), &self.policy);
+        let client = match &self.request.auth {
+            Auth::ClientCredentials(client) => client,
+            Auth::None | Auth::Header { .. } | Auth::Basic { .. } | Auth::Query { .. } => {
+                return self.egress.send(policy, request, limits).await;
             }
-            Auth::None | Auth::Header { .. } | Auth::Basic { .. } | Auth::Query { .. } => Ok(None),
+        };
+        loop {
+            let token = Box::pin(client.token(&self.egress, filling)).await;
+            let (token, is_cached) = token.map_err(|error| {
+                let is_own_origin = client.token_url().origin() == self.to.url().origin();
+                if is_own_origin { error } else { error.about_another_host() }
+            })?;
+            let repeated = is_cached.then(|| request.clone());
+            request.headers.insert(AUTHORIZATION, token.header.clone());
+            masks.push(token.mask.clone());
+            let answer = self.egress.send(policy, request, limits).await?;
+            if answer.status != StatusCode::UNAUTHORIZED {
+                return Ok(answer);
+            }
+            client.forget(&token);
+            match repeated {
+                Some(again) => request = again,
+                None => return Ok(answer),
+            }
         }
     }
 
@@ -169,6 +207,10 @@ impl Prepared for HttpTool {
         files::may_stand_in(self.request.body_type)
     }
 
+    fn save_violations(&self) -> &[Violation] {
+        &self.save_violations
+    }
+
     fn for_admins(&self) -> &[Violation] {
         &self.for_admins
     }
@@ -179,8 +221,9 @@ impl Prepared for HttpTool {
 
     fn preview(&self, arguments: &Arguments, context: &CallContext) -> Result<Option<Value>, CallError> {
         let mut filling = Filling::to_show(arguments.as_value(), context);
-        let filled = self.request.fill(&mut filling);
+        let mut filled = self.request.fill(&mut filling);
         filling.check()?;
+        self.add_trace(&mut filled.headers, context);
         let mut headers = Map::new();
         for (name, value) in &filled.headers {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use futures_util::Stream;
 use haft_core::CallError;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::reasoning::Seal;
 
@@ -12,12 +13,16 @@ use crate::reasoning::Seal;
 /// reads on until there is nothing lets the connection serve again.
 pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, CallError>> + Send>>;
 
+/// Calls of one answer; it is read no further than its next call.
+pub const MAX_CALLS: usize = 128;
+
 /// One more piece of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
     Text(String),
     Reasoning(String),
-    /// By which the provider knows the reasoning again, whole. What is thought after it is another thought.
+    /// By which the provider knows the reasoning again, whole; an empty signature ends a thought that it would not
+    /// know again. What is thought after it is another thought.
     ReasoningSignature(Seal),
     /// Something became known of a call. Calls count from 0, without gaps, in the order in which they came.
     Call {
@@ -31,6 +36,8 @@ pub enum Delta {
         index: usize,
         fragment: String,
     },
+    /// How likely the next tokens were, as OpenAI tells it.
+    Logprobs(Vec<Value>),
     /// All that was used so far; a later one replaces it.
     Usage(Usage),
     End(EndReason),
@@ -50,6 +57,20 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
+impl Usage {
+    /// Adds what something else cost.
+    pub fn add(&mut self, more: Self) {
+        let sum = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
+            (None, None) => None,
+            (sum, more) => Some(sum.unwrap_or_default() + more.unwrap_or_default()),
+        };
+        self.input += more.input;
+        self.output += more.output;
+        self.cached = sum(self.cached, more.cached);
+        self.reasoning = sum(self.reasoning, more.reasoning);
+    }
+}
+
 /// Why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,8 +79,10 @@ pub enum EndReason {
     ToolCalls,
     /// At the most tokens it may write.
     Length,
-    /// The provider did not like what it read or would have written.
+    /// A content filter of the provider stopped the input or the output.
     Filtered,
+    /// The model refused, and its provider marks the text as a refusal.
+    Refused,
     /// It called, or meant to, in a way that its provider could not read or did not allow, and nothing came of
     /// it: whoever tells it so may ask again.
     Malformed,

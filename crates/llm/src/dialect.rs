@@ -7,6 +7,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::delta::{Delta, EndReason};
+use crate::format::FormatBy;
 use crate::model::LeftOut;
 use crate::request::ModelRequest;
 use crate::{anthropic, gemini, ollama, openai};
@@ -40,6 +41,8 @@ pub(crate) trait Reader: Send {
 pub(crate) struct Body {
     pub(crate) json: Value,
     pub(crate) left_out: Vec<LeftOut>,
+    /// Whether a field of its own requests the response format.
+    pub(crate) has_format: bool,
 }
 
 impl Dialect {
@@ -136,12 +139,12 @@ impl Dialect {
         }
     }
 
-    pub(crate) fn body(self, base: &Url, request: &ModelRequest) -> Body {
+    pub(crate) fn body(self, base: &Url, request: &ModelRequest, by: FormatBy) -> Body {
         match self {
-            Self::OpenAi => openai::body(base, request),
-            Self::Anthropic => anthropic::body(request),
-            Self::Gemini => gemini::body(request),
-            Self::Ollama => ollama::body(request),
+            Self::OpenAi => openai::body(base, request, by),
+            Self::Anthropic => anthropic::body(request, by),
+            Self::Gemini => gemini::body(request, by),
+            Self::Ollama => ollama::body(request, by),
         }
     }
 

@@ -6,6 +6,8 @@ use haft_egress::Answer;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use crate::masking::Masking;
+
 /// What OpenAI calls it, and all of its clients look for.
 const CONTEXT_CODE: &str = "context_length_exceeded";
 
@@ -38,6 +40,9 @@ haft_core::templates! {
     TOO_LONG = "llm.eventTooLong",
         "{provider} sent a single event that is too long to be read",
         "{provider} 发送的单个事件过长，无法读取";
+    UNSUPPORTED = "llm.unsupportedOption",
+        "{provider} does not support {name}, or not with this value; leave it out, or set drop_params to true",
+        "{provider} 不支持 {name} 或该值；请去掉它，或将 drop_params 设为 true";
     BAD_KEY = "llm.badKey",
         "The API key of {provider} holds characters that cannot be sent",
         "{provider} 的 API 密钥包含无法发送的字符";
@@ -215,6 +220,12 @@ impl Asking {
         CallError::new(ErrorKind::ResponseTooLarge, self.named(&TOO_LONG))
     }
 
+    /// The error for an option that the dialect does not have, or not with its value.
+    pub(crate) fn unsupported(&self, name: &str) -> CallError {
+        let message = self.named(&UNSUPPORTED).with("name", name);
+        CallError::new(ErrorKind::Validation, message).detail("param", name).that_did_nothing()
+    }
+
     pub(crate) fn bad_key(&self) -> CallError {
         CallError::new(ErrorKind::Authentication, self.named(&BAD_KEY)).that_did_nothing()
     }
@@ -222,6 +233,11 @@ impl Asking {
     /// The error without the key, whoever made it.
     pub(crate) fn masked(&self, error: CallError) -> CallError {
         error.masked(&self.mask())
+    }
+
+    /// Takes the key out of an answer.
+    pub(crate) fn masking(&self) -> Masking {
+        Masking::of(self.key.as_ref().map(ExposeSecret::expose_secret))
     }
 
     fn mask(&self) -> Mask {

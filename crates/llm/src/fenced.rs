@@ -2,6 +2,7 @@
 
 use serde_json::{Deserializer, Value};
 
+use crate::delta::MAX_CALLS;
 use crate::request::Call;
 
 /// A text without its calls, and the calls.
@@ -22,12 +23,13 @@ pub(crate) fn calls(text: &str, offered: &[&str]) -> Option<Written> {
         return Some(Written { text: String::new(), calls });
     }
     let (mut kept, mut calls, mut rest) = (String::new(), Vec::new(), text);
-    let mut is_last = false;
-    while let Some(block) = Block::first(rest) {
+    let (mut blocks, mut is_last) = (Blocks::new(text), false);
+    while let Some(block) = blocks.next() {
         kept.push_str(block.before);
         match read(block.inside, offered) {
             Some(found) => {
                 calls.extend(found);
+                calls.truncate(MAX_CALLS);
                 is_last = true;
             }
             None => {
@@ -35,7 +37,7 @@ pub(crate) fn calls(text: &str, offered: &[&str]) -> Option<Written> {
                 is_last = false;
             }
         }
-        rest = block.after;
+        rest = blocks.rest;
     }
     let has_ended = is_last && rest.trim().is_empty();
     (has_ended && !calls.is_empty()).then(|| Written { text: kept.trim().to_owned(), calls })
@@ -46,25 +48,48 @@ struct Block<'a> {
     before: &'a str,
     inside: &'a str,
     whole: &'a str,
-    after: &'a str,
 }
 
-impl<'a> Block<'a> {
-    fn first(text: &'a str) -> Option<Self> {
-        let begin = [text.find(FENCE), text.find(OPEN)].into_iter().flatten().min()?;
-        let (before, from) = text.split_at(begin);
-        let (opening, closing) = if from.starts_with(FENCE) { (FENCE, FENCE) } else { (OPEN, CLOSE) };
+/// The blocks of a text, from its beginning to its end. Each part of the text is searched once for each mark.
+struct Blocks<'a> {
+    rest: &'a str,
+    /// How many bytes from the end of the text the next marks stand, if there are any.
+    fence: Option<usize>,
+    open: Option<usize>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { rest: text, fence: find(text, FENCE), open: find(text, OPEN) }
+    }
+
+    fn next(&mut self) -> Option<Block<'a>> {
+        // A mark inside of the last block counts no more.
+        for (next, mark) in [(&mut self.fence, FENCE), (&mut self.open, OPEN)] {
+            if next.is_some_and(|to_end| to_end > self.rest.len()) {
+                *next = find(self.rest, mark);
+            }
+        }
+        let to_end = self.fence.max(self.open)?;
+        let (before, from) = self.rest.split_at(self.rest.len() - to_end);
+        let (opening, closing) = if self.fence == Some(to_end) { (FENCE, FENCE) } else { (OPEN, CLOSE) };
         let inner = from.strip_prefix(opening)?;
         // What is never closed goes on to the end.
         let (inside, after) = inner.split_once(closing).unwrap_or((inner, ""));
-        let whole = from.strip_suffix(after).unwrap_or(from);
+        let (whole, rest) = from.split_at(from.len() - after.len());
+        self.rest = rest;
         // A fence may name its language.
         let inside = inside.trim_start_matches(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
-        Some(Self { before, inside, whole, after })
+        Some(Block { before, inside, whole })
     }
 }
 
-/// A text that is nothing but calls: one, several, or a list.
+/// The distance of a mark from the end of the text.
+fn find(text: &str, mark: &str) -> Option<usize> {
+    text.find(mark).map(|begin| text.len() - begin)
+}
+
+/// A text that is nothing but calls: one, several, or a list. Those beyond [`MAX_CALLS`] are not read.
 fn read(text: &str, offered: &[&str]) -> Option<Vec<Call>> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -74,6 +99,9 @@ fn read(text: &str, offered: &[&str]) -> Option<Vec<Call>> {
         let document = document.ok()?;
         let listed = document.as_array().map_or(std::slice::from_ref(&document), Vec::as_slice);
         for document in listed {
+            if calls.len() == MAX_CALLS {
+                return Some(calls);
+            }
             calls.push(call(document, offered)?);
         }
     }
@@ -91,7 +119,12 @@ fn call(document: &Value, offered: &[&str]) -> Option<Call> {
         Value::String(written) => written.clone(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
     };
-    offered.contains(&name).then(|| Call { name: name.to_owned(), arguments, ..Call::default() })
+    offered.contains(&name).then(|| Call {
+        name: name.to_owned(),
+        arguments,
+        is_from_text: true,
+        ..Call::default()
+    })
 }
 
 #[cfg(test)]
@@ -160,6 +193,27 @@ mod tests {
             "<tool_call>",
         ] {
             assert_eq!(understood(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_more_calls_are_taken_than_one_answer_may_have() {
+        let one = r#"{"name": "weather", "arguments": {}}"#;
+        for text in [
+            one.repeat(1_000),
+            format!("[{}{one}]", format!("{one},").repeat(1_000)),
+            format!("```json\n{one}\n```\n").repeat(1_000),
+            format!("<tool_call>{one}</tool_call>").repeat(1_000),
+        ] {
+            assert_eq!(understood(&text).map(|(_, calls)| calls.len()), Some(MAX_CALLS), "{}", &text[..40]);
+        }
+    }
+
+    #[test]
+    fn each_part_of_a_text_is_searched_once() {
+        // As many blocks as nobody could search the rest of the text for each of.
+        for text in ["``````", "<tool_call></tool_call>", "```<tool_call>```", "<tool_call>```</tool_call>"] {
+            assert_eq!(understood(&text.repeat(1 << 20)), None, "{text}");
         }
     }
 }

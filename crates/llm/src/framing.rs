@@ -61,6 +61,15 @@ impl Framing {
         }
     }
 
+    /// Bytes of an event that is not whole yet.
+    pub(crate) fn pending(&self) -> usize {
+        match self {
+            Self::Undecided { .. } => 0,
+            Self::Events(reader) => reader.pending(),
+            Self::Lines(rest) | Self::Whole(rest) => rest.len(),
+        }
+    }
+
     /// What is left when the body has ended.
     pub(crate) fn finish(self) -> Option<Event> {
         match self {

@@ -1,9 +1,16 @@
-//! Ids of calls as a provider takes them: in its alphabet, short enough, and no two calls with the same.
+//! Ids of calls as providers take them: a provider's own id goes back to it unchanged, every other id becomes one
+//! that all providers take.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::answer::is_made_up;
+use crate::request::Call;
 
 /// An id with nothing in it that fits becomes this.
 const UNNAMED: &str = "call";
+
+/// Mistral takes ids of exactly this many letters and digits, and everybody else takes them, too.
+const PORTABLE_LENGTH: usize = 9;
 
 /// What a provider asks of an id.
 #[derive(Debug, Clone, Copy)]
@@ -13,43 +20,94 @@ pub(crate) struct Rule {
     pub(crate) longest: usize,
 }
 
-/// The ids of one conversation, given out from its beginning on: whoever reads it again, with more behind it,
-/// gives every call the id that it had.
+/// The ids of one conversation, assigned from its beginning: read again with more messages behind it, every call
+/// has the same id as before.
 pub(crate) struct Ids<'a> {
     rule: Rule,
     used: HashSet<String>,
-    /// Calls of the last answer that no result was seen of: their own id, and the one they got.
-    open: Vec<(&'a str, String)>,
+    /// How often an id was numbered.
+    numbered: HashMap<String, u64>,
+    /// Calls of the last answer without a result yet: the ids that are sent, by ours.
+    open: HashMap<&'a str, VecDeque<String>>,
+    /// The ids that were sent for calls of the last answer.
+    sent: HashSet<String>,
 }
 
 impl<'a> Ids<'a> {
     pub(crate) fn new(rule: Rule) -> Self {
-        Self { rule, used: HashSet::new(), open: Vec::new() }
-    }
-
-    /// The id of a call, of which there is none yet.
-    pub(crate) fn call(&mut self, id: &'a str) -> String {
-        let own = self.rule.written(id, "");
-        let numbered = (2..).map(|number: u64| self.rule.written(id, &format!("_{number}")));
-        let free = std::iter::once(own.clone()).chain(numbered).find(|id| !self.used.contains(id));
-        let given = free.unwrap_or(own);
-        self.used.insert(given.clone());
-        self.open.push((id, given.clone()));
-        given
-    }
-
-    /// The id of a result: that of the first call that waits for one of this name.
-    pub(crate) fn result(&mut self, id: &str) -> String {
-        match self.open.iter().position(|(own, _)| *own == id) {
-            Some(place) => self.open.remove(place).1,
-            None => self.rule.written(id, ""),
+        Self {
+            rule,
+            used: HashSet::new(),
+            numbered: HashMap::new(),
+            open: HashMap::new(),
+            sent: HashSet::new(),
         }
     }
 
-    /// A new answer begins; nobody waits for what came of an older one.
+    /// The id under which a call is sent.
+    pub(crate) fn call(&mut self, call: &'a Call) -> String {
+        let id = match &call.provider_id {
+            // The provider takes what it gave, whatever its form. Some servers count from the start in each answer:
+            // only within one answer may no id occur twice.
+            Some(own) if !own.is_empty() && !self.sent.contains(own) => own.clone(),
+            Some(_) | None => self.unused(&call.id),
+        };
+        self.used.insert(id.clone());
+        self.sent.insert(id.clone());
+        self.open.entry(&call.id).or_default().push_back(id.clone());
+        id
+    }
+
+    /// An id that no earlier call has. Counts on from the last number, so that many equal ids stay linear.
+    fn unused(&mut self, id: &str) -> String {
+        let written = |number: u64| {
+            if is_made_up(id) {
+                return portable(id, number);
+            }
+            let behind = if number == 1 { String::new() } else { format!("_{number}") };
+            self.rule.written(id, &behind)
+        };
+        let first = written(1);
+        if !self.used.contains(&first) {
+            return first;
+        }
+        let number = self.numbered.entry(first).or_insert(1);
+        loop {
+            *number += 1;
+            let next = written(*number);
+            if !self.used.contains(&next) {
+                return next;
+            }
+        }
+    }
+
+    /// The id of a result: that of the first call that waits for one under our id.
+    pub(crate) fn result(&mut self, id: &str) -> String {
+        let waiting = self.open.get_mut(id).and_then(VecDeque::pop_front);
+        waiting.unwrap_or_else(|| self.unused(id))
+    }
+
+    /// A new answer begins. Results of older answers are not expected any more.
     pub(crate) fn next_answer(&mut self) {
         self.open.clear();
+        self.sent.clear();
     }
+}
+
+/// Nine letters and digits that stand for an id, the same in every process.
+fn portable(id: &str, number: u64) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    // FNV-1a: it only has to spread, and to stay as it is.
+    let bytes = id.bytes().chain(number.to_le_bytes());
+    let mut hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let digits = (0..PORTABLE_LENGTH).map(|_| {
+        let digit = DIGITS[(hash % 62) as usize];
+        hash /= 62;
+        char::from(digit)
+    });
+    digits.collect()
 }
 
 impl Rule {
@@ -64,38 +122,122 @@ impl Rule {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
-    const RULE: Rule = Rule { fits: |character| character.is_ascii_alphanumeric(), longest: 6 };
+    const RULE: Rule = Rule { fits: |character| character.is_ascii_alphanumeric(), longest: 12 };
+
+    fn call(id: &str, provider_id: Option<&str>) -> Call {
+        Call { id: id.to_owned(), provider_id: provider_id.map(str::to_owned), ..Call::default() }
+    }
 
     #[test]
-    fn what_fits_stays_as_it_is() {
+    fn a_providers_own_id_is_sent_back_unchanged() {
+        let uuid = "0199a1b2-0000-7000-8000-000000000001";
+        let one = call(uuid, Some("D681PevKs"));
+        let other = call("0199a1b2-0000-7000-8000-000000000002", Some("D681PevKs"));
         let mut ids = Ids::new(RULE);
-        assert_eq!([ids.call("abc123"), ids.result("abc123")], ["abc123", "abc123"]);
+        assert_eq!([ids.call(&one), ids.result(&one.id)], ["D681PevKs"; 2]);
+        // A server that counts anew with each answer knows its calls by that.
+        ids.next_answer();
+        assert_eq!([ids.call(&other), ids.result(&other.id)], ["D681PevKs"; 2]);
+        // The form of the id is the provider's business.
+        for own in ["functions.look:0", "chatcmpl-tool-0123456789abcdef0123456789abcdef", uuid] {
+            let call = call(uuid, Some(own));
+            let mut ids = Ids::new(RULE);
+            assert_eq!([ids.call(&call), ids.result(uuid)], [own; 2]);
+        }
+        // Two calls of one answer are told apart all the same.
+        ids.next_answer();
+        let pair = [ids.call(&one), ids.call(&other)];
+        assert!(pair[0] == "D681PevKs" && pair[1] != pair[0], "{pair:?}");
+    }
+
+    #[test]
+    fn ids_of_our_own_and_of_other_providers_are_nine_letters_and_digits() {
+        let uuid = "0199a1b2-0000-7000-8000-000000000001";
+        for id in [uuid, "haft_told_2_0"] {
+            let call = call(id, None);
+            let sent = [Ids::new(RULE).call(&call), Ids::new(RULE).call(&call)];
+            assert_eq!(sent[0], sent[1], "the same each time");
+            let fits = sent[0].len() == 9 && sent[0].bytes().all(|byte| byte.is_ascii_alphanumeric());
+            assert!(fits, "{id}: {}", sent[0]);
+        }
+        assert_eq!(portable(uuid, 1), portable(uuid, 1));
+        assert_ne!(portable(uuid, 1), portable(uuid, 2));
     }
 
     #[test]
     fn ids_that_would_be_one_get_numbers() {
-        let mut ids = Ids::new(RULE);
-        let calls = ["a.b:c", "a.b.c", "abcdefgh", "abcdefxy", ""].map(|id| ids.call(id));
-        assert_eq!(calls, ["a_b_c", "a_b__2", "abcdef", "abcd_2", "call"]);
+        const SHORT: Rule = Rule { longest: 6, ..RULE };
+        let calls = ["a.b:c", "a.b.c", "abcdefgh", "abcdefxy", ""].map(|id| call(id, None));
+        let mut ids = Ids::new(SHORT);
+        let sent: Vec<String> = calls.iter().map(|call| ids.call(call)).collect();
+        assert_eq!(sent, ["a_b_c", "a_b__2", "abcdef", "abcd_2", "call"]);
         let results = ["a.b.c", "", "abcdefxy", "abcdefgh", "a.b:c"].map(|id| ids.result(id));
         assert_eq!(results, ["a_b__2", "call", "abcd_2", "abcdef", "a_b_c"]);
     }
 
     #[test]
     fn an_id_that_comes_again_belongs_to_the_call_that_is_open() {
+        let again = call("c", None);
         let mut ids = Ids::new(RULE);
         assert_eq!(
-            [ids.call("c"), ids.call("c"), ids.result("c"), ids.result("c")],
+            [ids.call(&again), ids.call(&again), ids.result("c"), ids.result("c")],
             ["c", "c_2", "c", "c_2"]
         );
         ids.next_answer();
-        assert_eq!([ids.call("c"), ids.result("c")], ["c_3", "c_3"]);
+        assert_eq!([ids.call(&again), ids.result("c")], ["c_3", "c_3"]);
         // One call of this answer was never answered; the next answer's result is not its own.
         ids.next_answer();
-        ids.call("c");
+        ids.call(&again);
         ids.next_answer();
-        assert_eq!([ids.call("c"), ids.result("c")], ["c_5", "c_5"]);
+        assert_eq!([ids.call(&again), ids.result("c")], ["c_5", "c_5"]);
+    }
+
+    thread_local! {
+        /// How many characters of ids were written.
+        static WRITTEN: Cell<usize> = const { Cell::new(0) };
+    }
+
+    const COUNTING: Rule = Rule {
+        fits: |character| {
+            WRITTEN.set(WRITTEN.get() + 1);
+            character.is_ascii_alphanumeric()
+        },
+        longest: 12,
+    };
+
+    #[test]
+    fn ids_of_a_history_take_linear_work() {
+        type IdOf = fn(usize) -> String;
+        let histories: [(&str, IdOf); 4] = [
+            ("equal", |_| "call".to_owned()),
+            ("distinct", |number| format!("c{number}")),
+            ("equal once they are cut", |number| format!("abcdefghijkl{number}")),
+            ("equal, with numbers that are taken", |number| match number % 2 {
+                0 => "c".to_owned(),
+                _ => format!("c_{number}"),
+            }),
+        ];
+        for (name, id) in histories {
+            for calls_per_answer in [1, 100] {
+                let [one, two, four] = [1, 2, 4].map(|times| {
+                    let calls: Vec<Call> = (0..times * 2_000).map(|number| call(&id(number), None)).collect();
+                    WRITTEN.set(0);
+                    let mut ids = Ids::new(COUNTING);
+                    for answer in calls.chunks(calls_per_answer) {
+                        ids.next_answer();
+                        let sent: Vec<String> = answer.iter().map(|call| ids.call(call)).collect();
+                        let results: Vec<String> = answer.iter().map(|call| ids.result(&call.id)).collect();
+                        assert_eq!(results, sent, "{name}");
+                    }
+                    WRITTEN.get()
+                });
+                // Quadratic work would be four and sixteen times as much.
+                assert!(two <= 3 * one && four <= 6 * one, "{name}: {one}, {two}, {four}");
+            }
+        }
     }
 }

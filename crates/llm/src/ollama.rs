@@ -1,11 +1,14 @@
 //! Ollama's own chat: a JSON document on each line, calls always whole.
 
+use haft_core::ResponseFormat;
 use serde_json::{Map, Value, json};
 
-use crate::delta::{Delta, EndReason, Usage};
+use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::{Body, Reader};
+use crate::format::{FormatBy, has_tools, instructions};
+use crate::options;
 use crate::request::{Image, ImageSource, ModelRequest, Part, ToolChoice, Turn};
-use crate::schema::{Form, Offer};
+use crate::schema::{Form, Offer, Offered};
 
 /// The window of a model of which nothing is known. It is always said: Ollama's own is as small as half of this, or
 /// depends on the machine, and what is beyond it is cut without a word.
@@ -35,7 +38,10 @@ impl Window {
     }
 }
 
-pub(crate) fn body(request: &ModelRequest) -> Body {
+pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
+    // With `format`, Ollama enforces the schema on everything that the model writes, and the model cannot call tools.
+    let format: Option<&ResponseFormat> =
+        request.response_format.as_ref().filter(|_| by == FormatBy::Field && !has_tools(request));
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     set("model", request.model.as_str().into());
@@ -50,7 +56,7 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
                 parameters["properties"] = json!({});
             }
             let function =
-                json!({"name": tool.name, "description": tool.description, "parameters": parameters});
+                json!({"name": tool.name, "description": description(&tool), "parameters": parameters});
             json!({"type": "function", "function": function})
         });
         set("tools", written.collect());
@@ -60,24 +66,54 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
         ("num_predict", request.longest_answer().map(Value::from)),
         ("num_ctx", Some(request.context_tokens.unwrap_or(OLLAMA_WINDOW).into())),
     ];
-    let options: Map<String, Value> =
+    let mut options: Map<String, Value> =
         options.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
-    set("options", options.into());
-    Body { json: Value::Object(fields), left_out }
+    if let Some(format) = format {
+        set("format", format.schema().cloned().unwrap_or_else(|| "json".into()));
+    }
+    options::ollama(&request.model, &request.options, &mut options, &mut fields);
+    fields.insert("options".to_owned(), options.into());
+    Body { json: Value::Object(fields), left_out, has_format: format.is_some() }
+}
+
+/// A tool's description, with that of its parameters: Ollama keeps no description at their root.
+fn description(tool: &Offered<'_>) -> String {
+    let about = tool.schema.get("description").and_then(Value::as_str);
+    let texts = [Some(tool.description), about].into_iter().flatten().filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn messages(request: &ModelRequest) -> Value {
-    let system = request.system.iter().map(|system| json!({"role": "system", "content": system}));
+    // The instructions have the response format beside `format`, too: Ollama does not show that field to the model.
+    let system = instructions(request, FormatBy::Words);
+    let system = system.iter().map(|system| json!({"role": "system", "content": system}));
     let mut messages: Vec<Value> = system.collect();
-    for turn in &request.turns {
+    // The ids that the model gave the calls of the last answer, by ours.
+    let mut given: Vec<(&str, &str)> = Vec::new();
+    // Thoughts are given back while the calls that they led to are under way, and not later.
+    let last_user =
+        request.turns.iter().rposition(|turn| matches!(turn, Turn::User { .. })).unwrap_or_default();
+    for (number, turn) in request.turns.iter().enumerate() {
         match turn {
-            Turn::User { parts } => messages.push(user(parts)),
-            Turn::Assistant { text, calls, .. } => {
+            Turn::System { text, .. } => messages.push(json!({"role": "system", "content": text})),
+            Turn::User { parts, .. } => messages.push(user(parts)),
+            Turn::Assistant { text, reasoning, calls, .. } => {
                 let mut message = json!({"role": "assistant", "content": text});
+                let thoughts = reasoning.as_ref().map(|reasoning| reasoning.text.as_str());
+                if let Some(thoughts) = thoughts.filter(|text| !text.is_empty() && number > last_user) {
+                    message["thinking"] = thoughts.into();
+                }
+                let ids =
+                    calls.iter().filter_map(|call| Some((call.id.as_str(), call.provider_id.as_deref()?)));
+                given = ids.collect();
                 if !calls.is_empty() {
                     let written = calls.iter().map(|call| {
                         let name = Form::Subset.called(&call.name);
-                        json!({"function": {"name": name, "arguments": call.arguments_object()}})
+                        let function = json!({"name": name, "arguments": call.arguments_object()});
+                        match &call.provider_id {
+                            Some(id) => json!({"id": id, "function": function}),
+                            None => json!({"function": function}),
+                        }
                     });
                     message["tool_calls"] = written.collect();
                 }
@@ -85,7 +121,11 @@ fn messages(request: &ModelRequest) -> Value {
             }
             Turn::ToolResults { results } => messages.extend(results.iter().map(|result| {
                 let name = Form::Subset.called(&result.name);
-                json!({"role": "tool", "tool_name": name, "content": result.content})
+                let mut message = json!({"role": "tool", "tool_name": name, "content": result.content});
+                if let Some(id) = given.iter().find(|(own, _)| *own == result.call_id).map(|(_, id)| *id) {
+                    message["tool_call_id"] = id.into();
+                }
+                message
             })),
         }
     }
@@ -122,7 +162,14 @@ impl Reader for Lines {
         let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         deltas.extend(text("thinking").map(|text| Delta::Reasoning(text.to_owned())));
         deltas.extend(text("content").map(|text| Delta::Text(text.to_owned())));
+        // Lines with thoughts or calls have log probabilities, too, which are not those of the answer.
+        let logprobs = line.get("logprobs").and_then(Value::as_array).filter(|_| text("content").is_some());
+        deltas.extend(logprobs.map(|tokens| Delta::Logprobs(tokens.iter().map(logprob).collect())));
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            // The answer ends at the first call beyond the limit.
+            if self.calls > MAX_CALLS {
+                break;
+            }
             self.read_call(call, deltas);
         }
         if line.get("done").and_then(Value::as_bool) != Some(true) {
@@ -147,6 +194,15 @@ impl Reader for Lines {
     fn is_complete(&self) -> bool {
         self.end.is_some()
     }
+}
+
+/// The log probability of a token in OpenAI's form, of which Ollama leaves out empty lists.
+fn logprob(token: &Value) -> Value {
+    let mut token = token.clone();
+    if let Value::Object(fields) = &mut token {
+        fields.entry("top_logprobs").or_insert_with(|| json!([]));
+    }
+    token
 }
 
 impl Lines {

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use haft_core::CallError;
 use serde_json::Value;
 
-use crate::delta::{Delta, EndReason};
+use crate::delta::{Delta, EndReason, MAX_CALLS};
 use crate::dialect::{Dialect, Reader};
 use crate::failure::Asking;
 use crate::framing::{Framing, Misframed};
+use crate::masking::Masking;
 use crate::sse::Event;
 
 /// What ends a stream of OpenAI's.
@@ -17,6 +18,7 @@ const DONE: &str = "[DONE]";
 pub(crate) struct Reading {
     framing: Framing,
     reader: Box<dyn Reader>,
+    masking: Masking,
     asking: Asking,
     /// What was read and not given yet; an error only at the end.
     ready: VecDeque<Result<Delta, CallError>>,
@@ -26,7 +28,8 @@ pub(crate) struct Reading {
 impl Reading {
     pub(crate) fn new(dialect: Dialect, asking: Asking) -> Self {
         let (framing, reader) = (Framing::new(dialect.is_lines()), dialect.reader());
-        Self { framing, reader, asking, ready: VecDeque::new(), is_over: false }
+        let masking = asking.masking();
+        Self { framing, reader, masking, asking, ready: VecDeque::new(), is_over: false }
     }
 
     /// What was read and not given yet.
@@ -37,6 +40,11 @@ impl Reading {
     /// Nothing more is to be read.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// How many bytes there are to work on when these are added.
+    pub(crate) fn work(&self, more: usize) -> usize {
+        self.framing.pending() + more
     }
 
     /// Ends with an error, after all that came before it.
@@ -109,12 +117,28 @@ impl Reading {
         }
         let mut deltas = Vec::new();
         self.reader.read(&document, &mut deltas);
-        self.ready.extend(deltas.into_iter().map(Ok));
+        let is_beyond = |delta: &Delta| match delta {
+            Delta::Call { index, .. } | Delta::Arguments { index, .. } => *index >= MAX_CALLS,
+            Delta::Text(_)
+            | Delta::Reasoning(_)
+            | Delta::ReasoningSignature(_)
+            | Delta::Logprobs(_)
+            | Delta::Usage(_)
+            | Delta::End(_) => false,
+        };
+        for delta in deltas {
+            // No answer needs so many calls; whatever follows is not read.
+            if is_beyond(&delta) {
+                return Ok(true);
+            }
+            self.masking.pass(delta, &mut |delta| self.ready.push_back(Ok(delta)));
+        }
         Ok(self.reader.is_complete())
     }
 
     fn end(&mut self) {
         self.is_over = true;
+        self.masking.finish(&mut |delta| self.ready.push_back(Ok(delta)));
         self.ready.push_back(Ok(Delta::End(self.reader.end().unwrap_or(EndReason::Other))));
     }
 }

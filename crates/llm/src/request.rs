@@ -2,14 +2,20 @@
 
 use std::sync::Arc;
 
+use haft_core::model_options::RESPONSE_FORMAT;
+use haft_core::{ModelOptions, ResponseFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::answer::is_placeholder;
 use crate::parameters::Parameters;
 use crate::reasoning::Reasoning;
 
 /// How the ids of calls begin that no model made: results that came by themselves are told as such.
 pub const TOLD: &str = "haft_told_";
+
+/// How the ids of calls begin that a client told of.
+pub const SAID: &str = "haft_said_";
 
 /// One question to a model: the whole conversation so far, and what the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +24,9 @@ pub struct ModelRequest {
     pub model: String,
     #[serde(default)]
     pub system: Option<String>,
+    /// Further instructions at the beginning, of participants with names. Only OpenAI's form has the names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_system: Vec<NamedInstruction>,
     pub turns: Vec<Turn>,
     #[serde(default)]
     pub tools: Vec<Arc<ToolDefinition>>,
@@ -29,10 +38,22 @@ pub struct ModelRequest {
     pub temperature: Option<f64>,
     #[serde(default)]
     pub max_tokens: Option<u32>,
+    /// The response format; plain text if it is `None`. JSON in an answer is then the answer, and never a call.
+    #[serde(default)]
+    pub response_format: Option<ResponseFormat>,
+    /// Whether the response format is requested in the instructions, because the provider refused its field.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub format_in_instructions: bool,
+    /// Further options, each in the dialect's own spelling where it has them.
+    #[serde(default)]
+    pub options: ModelOptions,
     /// The window to run the model with, where that is ours to say: Ollama cuts a longer conversation silently.
     /// [`OLLAMA_WINDOW`](crate::OLLAMA_WINDOW) where it is not said.
     #[serde(default)]
     pub context_tokens: Option<u32>,
+    /// Whether the model has no native calls, and writes them at the end of its text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_tool_calls: bool,
 }
 
 impl ModelRequest {
@@ -41,13 +62,30 @@ impl ModelRequest {
         Self {
             model: model.into(),
             system: None,
+            named_system: Vec::new(),
             turns,
             tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: true,
             temperature: None,
             max_tokens: None,
+            response_format: None,
+            format_in_instructions: false,
+            options: ModelOptions::default(),
             context_tokens: None,
+            text_tool_calls: false,
+        }
+    }
+
+    /// Leaves out an option that the provider refused, by its name in OpenAI's API. The response format moves into the
+    /// instructions.
+    pub fn leave_out(&mut self, option: &str) {
+        match option {
+            "temperature" => self.temperature = None,
+            RESPONSE_FORMAT => self.format_in_instructions = true,
+            _ => {
+                self.options.remove(option);
+            }
         }
     }
 
@@ -56,24 +94,59 @@ impl ModelRequest {
         self.max_tokens.filter(|most| *most > 0)
     }
 
+    /// Whether a text that ends with calls makes them. That is so only for models that cannot call natively: one
+    /// that has done so in this conversation shows with such a text how a call would look.
+    pub(crate) fn reads_text_calls(&self) -> bool {
+        self.text_tool_calls && !self.has_native_calls()
+    }
+
+    /// Whether the conversation holds a call that its model did not write into its text. A call of a client's history
+    /// is one, unless its client says otherwise.
+    pub fn has_native_calls(&self) -> bool {
+        let mut calls = self.turns.iter().flat_map(|turn| match turn {
+            Turn::Assistant { calls, .. } => calls.as_slice(),
+            Turn::System { .. } | Turn::User { .. } | Turn::ToolResults { .. } => &[],
+        });
+        // Results that came by themselves are told as calls that no model made.
+        calls.any(|call| !call.is_from_text && !call.id.starts_with(TOLD))
+    }
+
     /// How often the model has answered before. What was put into its mouth does not count.
     pub fn answers_before(&self) -> usize {
         let is_own = |turn: &&Turn| match turn {
             Turn::Assistant { calls, .. } => {
                 calls.is_empty() || !calls.iter().all(|call| call.id.starts_with(TOLD))
             }
-            Turn::User { .. } | Turn::ToolResults { .. } => false,
+            Turn::System { .. } | Turn::User { .. } | Turn::ToolResults { .. } => false,
         };
         self.turns.iter().filter(is_own).count()
     }
+}
+
+/// Instructions of a participant with a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedInstruction {
+    pub name: String,
+    pub text: String,
 }
 
 /// What one side said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Turn {
+    /// Instructions in the middle of a conversation. Dialects that have them only at its beginning say them as the
+    /// user.
+    System {
+        text: String,
+        /// The name of the participant, if the client gave one. Only OpenAI's form has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
     User {
         parts: Vec<Part>,
+        /// Which of several users, where that was said. Only OpenAI's form has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     Assistant {
         text: String,
@@ -81,17 +154,23 @@ pub enum Turn {
         reasoning: Option<Reasoning>,
         #[serde(default)]
         calls: Vec<Call>,
+        /// Which of several assistants, if the client said so. Only OpenAI's form has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     /// The answers to the calls of the turn before, in their order.
-    ToolResults {
-        results: Vec<ToolResult>,
-    },
+    ToolResults { results: Vec<ToolResult> },
 }
 
 impl Turn {
     /// Words of the user.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User { parts: vec![Part::Text { text: text.into() }] }
+        Self::User { parts: vec![Part::Text { text: text.into() }], name: None }
+    }
+
+    /// What the model said and called.
+    pub fn assistant(text: impl Into<String>, reasoning: Option<Reasoning>, calls: Vec<Call>) -> Self {
+        Self::Assistant { text: text.into(), reasoning, calls, name: None }
     }
 }
 
@@ -106,6 +185,9 @@ pub enum Part {
 #[serde(rename_all = "camelCase")]
 pub struct Image {
     pub media_type: String,
+    /// How closely it is looked at: `low`, `high` or `auto`. Only OpenAI's form has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     #[serde(flatten)]
     pub source: ImageSource,
 }
@@ -118,7 +200,7 @@ impl Image {
             Some((_, data)) => ImageSource::Data(data.to_owned()),
             None => ImageSource::Url(url.to_owned()),
         };
-        Some(Self { media_type, source })
+        Some(Self { media_type, detail: None, source })
     }
 
     /// The type of such an image.
@@ -165,6 +247,9 @@ pub struct ToolDefinition {
     pub name: String,
     pub description: String,
     pub parameters: Parameters,
+    /// Whether the provider makes calls conform to the schema. Only OpenAI's form has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
 }
 
 /// Whether tools are called. Taking them away altogether is worse than `None`: some providers refuse
@@ -191,9 +276,21 @@ pub struct Call {
     /// By which Gemini knows its own call again.
     #[serde(default)]
     pub signature: Option<String>,
+    /// The id that the provider gave it, if `id` is ours. Only the model that made the call gets it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
+    /// Whether the model wrote it into its text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_from_text: bool,
 }
 
 impl Call {
+    /// Gives it an id of ours, and keeps the one that the provider gave it.
+    pub fn rename(&mut self, id: String) {
+        let before = std::mem::replace(&mut self.id, id);
+        self.provider_id = Some(before).filter(|id| !id.is_empty() && !is_placeholder(id));
+    }
+
     /// The arguments as an object, which providers insist on: they read the conversation again with every
     /// turn, and would refuse all of it for one broken call.
     pub(crate) fn arguments_object(&self) -> Map<String, Value> {

@@ -66,6 +66,7 @@ impl Model for Scripted {
         });
         let asked = answer.map(|answer| Asked {
             left_out: Vec::new(),
+            dropped: Vec::new(),
             deltas: Box::pin(stream::iter(answer.into_deltas().into_iter().map(Ok))),
         });
         Box::pin(std::future::ready(asked))

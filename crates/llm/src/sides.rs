@@ -10,6 +10,11 @@ const NOTHING: &str = "(nothing)";
 /// on with a conversation has nothing new to say.
 const GO_ON: &str = "Go on.";
 
+/// Instructions in the middle of a conversation, as words of the user.
+pub(crate) fn instruction(text: &str) -> String {
+    format!("<system>\n{text}\n</system>")
+}
+
 /// Messages of a user and of somebody else.
 #[derive(Default)]
 pub(crate) struct Sides {

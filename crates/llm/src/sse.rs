@@ -58,6 +58,11 @@ impl Events {
         Ok(())
     }
 
+    /// Bytes of an event that is not whole yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.line.len() + self.event.data.len()
+    }
+
     /// What stood at the end of the stream without the blank line that completes it: some leave it out.
     pub(crate) fn finish(mut self) -> Option<Event> {
         let mut events = Vec::new();

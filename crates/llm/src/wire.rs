@@ -1,8 +1,10 @@
 //! A model behind an address: asked over HTTP, and read while it answers.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use futures_util::stream;
-use haft_core::{BoxFuture, CallError, SpaceId};
+use haft_core::{BoxFuture, CallError, ErrorKind, ModelOptions, SpaceId};
 use haft_egress::{Egress, Limits, Opened, Policy, Request, ToolPolicy};
 use http::header::{ACCEPT, ACCEPT_ENCODING};
 use http::{HeaderValue, Method};
@@ -11,11 +13,14 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::delta::Delta;
-use crate::dialect::Dialect;
+use crate::dialect::{Body, Dialect};
 use crate::failure::Asking;
-use crate::model::{Asked, Model};
+use crate::format::FormatBy;
+use crate::model::{Asked, Model, with_dropped};
 use crate::ollama::Window;
+use crate::options::unsupported;
 use crate::reading::Reading;
+use crate::refusal::{MAX_REQUESTS, leave_out_refused};
 use crate::request::ModelRequest;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -23,6 +28,9 @@ const STREAM: HeaderValue =
     HeaderValue::from_static("text/event-stream, application/x-ndjson, application/json");
 /// What is compressed on the way is often kept back there, too.
 const PLAIN: HeaderValue = HeaderValue::from_static("identity");
+
+/// Larger events are parsed on a thread of their own, so that others need not wait for it.
+const HEAVY: usize = 256 << 10;
 
 /// A provider on the wire.
 #[derive(Clone)]
@@ -53,23 +61,62 @@ impl Model for Wire {
     ) -> BoxFuture<'a, Result<Asked, CallError>> {
         Box::pin(async move {
             let asking = self.asking(&request.model);
-            let body = self.dialect.body(&self.base, request);
-            let mut outgoing = Request::new(Method::POST, &self.dialect.url(&self.base, &request.model))?;
-            outgoing.headers.insert(ACCEPT, STREAM);
-            outgoing.headers.insert(ACCEPT_ENCODING, PLAIN);
-            outgoing.body = Bytes::from(body.json.to_string());
-            outgoing.content_type = Some(JSON);
-            let opened = self.send(outgoing, limits, &asking).await?;
-            let reading = Reading::new(self.dialect, asking.clone());
-            let flow = Flow { opened: Some(opened), reading, asking };
-            let deltas =
-                stream::unfold(flow, |mut flow| async move { flow.next().await.map(|delta| (delta, flow)) });
-            Ok(Asked { left_out: body.left_out, deltas: Box::pin(deltas) })
+            let mut request = Cow::Borrowed(request);
+            let mut dropped = unsupported(self.dialect, &request.options);
+            if let Some(name) = dropped.first().filter(|_| !request.options.drops_unsupported()) {
+                return Err(asking.unsupported(name));
+            }
+            for name in &dropped {
+                request.to_mut().options.remove(name);
+            }
+            // Each request leaves out what the one before was refused for.
+            let mut requests = 1;
+            loop {
+                let body = self.dialect.body(&self.base, &request, FormatBy::of(&request));
+                let has_format = body.has_format;
+                let error = match self.begin(&request, body, limits, &asking).await {
+                    Ok(asked) => return Ok(Asked { dropped, ..asked }),
+                    Err(error) => error,
+                };
+                let refused = match requests < MAX_REQUESTS {
+                    true => leave_out_refused(self.dialect, request.to_mut(), has_format, &error),
+                    false => Vec::new(),
+                };
+                if refused.is_empty() {
+                    return Err(with_dropped(error, dropped));
+                }
+                dropped.extend(refused);
+                requests += 1;
+            }
         })
+    }
+
+    fn unsupported(&self, options: &ModelOptions) -> Vec<String> {
+        unsupported(self.dialect, options)
     }
 }
 
 impl Wire {
+    async fn begin(
+        &self,
+        request: &ModelRequest,
+        body: Body,
+        limits: Limits,
+        asking: &Asking,
+    ) -> Result<Asked, CallError> {
+        let mut outgoing = Request::new(Method::POST, &self.dialect.url(&self.base, &request.model))?;
+        outgoing.headers.insert(ACCEPT, STREAM);
+        outgoing.headers.insert(ACCEPT_ENCODING, PLAIN);
+        outgoing.body = Bytes::from(body.json.to_string());
+        outgoing.content_type = Some(JSON);
+        let opened = self.send(outgoing, limits, asking).await?;
+        let reading = Reading::new(self.dialect, asking.clone());
+        let flow = Flow { opened: Some(opened), reading: Some(reading), asking: asking.clone() };
+        let deltas =
+            stream::unfold(flow, |mut flow| async move { flow.next().await.map(|delta| (delta, flow)) });
+        Ok(Asked { left_out: body.left_out, dropped: Vec::new(), deltas: Box::pin(deltas) })
+    }
+
     /// The names of the models that the provider has.
     pub async fn models(&self, limits: Limits) -> Result<Vec<String>, CallError> {
         let asking = self.asking("");
@@ -131,17 +178,19 @@ impl Wire {
 struct Flow {
     /// Nothing once the answer is over.
     opened: Option<Opened>,
-    reading: Reading,
+    /// Nothing where reading it failed.
+    reading: Option<Reading>,
     asking: Asking,
 }
 
 impl Flow {
     async fn next(&mut self) -> Option<Result<Delta, CallError>> {
         loop {
-            if let Some(delta) = self.reading.next() {
+            let reading = self.reading.as_mut()?;
+            if let Some(delta) = reading.next() {
                 return Some(delta);
             }
-            if self.reading.is_over() {
+            if reading.is_over() {
                 if let Some(opened) = self.opened.take() {
                     opened.let_go().await;
                 }
@@ -150,14 +199,43 @@ impl Flow {
             // An error takes the rest with it.
             let mut opened = self.opened.take()?;
             let read = match opened.chunk().await {
-                Ok(Some(bytes)) => self.reading.feed(&bytes),
-                Ok(None) => self.reading.finish(),
-                Err(error) => self.reading.break_off(error),
+                Ok(Some(bytes)) => self.work(bytes.len(), move |reading| reading.feed(&bytes)).await,
+                Ok(None) => self.work(0, Reading::finish).await,
+                Err(error) => self.work(0, move |reading| reading.break_off(error)).await,
             };
             match read {
                 Ok(()) => self.opened = Some(opened),
-                Err(error) => self.reading.fail(self.asking.masked(error)),
+                Err(error) => {
+                    let error = self.asking.masked(error);
+                    match self.reading.as_mut() {
+                        Some(reading) => reading.fail(error),
+                        None => return Some(Err(error)),
+                    }
+                }
             }
         }
+    }
+
+    /// Works on the answer, on a thread of its own where there is much of it.
+    async fn work(
+        &mut self,
+        more: usize,
+        work: impl FnOnce(&mut Reading) -> Result<(), CallError> + Send + 'static,
+    ) -> Result<(), CallError> {
+        let Some(mut reading) = self.reading.take() else { return Ok(()) };
+        if reading.work(more) <= HEAVY {
+            let worked = work(&mut reading);
+            self.reading = Some(reading);
+            return worked;
+        }
+        let worked = tokio::task::spawn_blocking(move || {
+            let worked = work(&mut reading);
+            (reading, worked)
+        });
+        let (reading, worked) = worked.await.map_err(|error| {
+            CallError::text(ErrorKind::Internal, "the model's answer could not be read").caused_by(error)
+        })?;
+        self.reading = Some(reading);
+        worked
     }
 }

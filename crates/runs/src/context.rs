@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::FuturesUnordered;
-use haft_core::{CallError, Effect, ErrorKind, Progress};
+use haft_core::{CallError, Effect, ErrorKind, Message, Progress};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -23,6 +23,12 @@ use crate::journal::{DoneStep, DoneSteps, Journal};
 use crate::rested::{Left, Written};
 use crate::run::{Held, Lease, Run, RunStatus, Step, StepState, Wait};
 use crate::unkept::Unkept;
+
+haft_core::templates! {
+    NO_ACCESS = "runs.noAccess",
+        "The user who started this may no longer call tools in this space, so nothing was sent. Start it again as a user who may",
+        "发起者已无权在此空间调用工具，因此未发送任何内容；请由有权限的用户重新发起";
+}
 
 /// What may be done again waits so long to be noted together with what follows it: a run whose steps take less is
 /// kept in one write, and one that takes longer is no slower for it.
@@ -94,6 +100,8 @@ pub struct RunContext {
     is_kept: bool,
     /// It was let go of until something is sent to it.
     is_at_rest: bool,
+    /// The run's user lost the right to call tools before this claim.
+    is_denied: bool,
     /// What it had done when it was taken up, as text, where that is known.
     written: Option<Written>,
     /// What it did since and is noted, where that is.
@@ -110,7 +118,7 @@ impl RunContext {
         cancel: CancellationToken,
         failpoints: Arc<Failpoints>,
     ) -> Self {
-        let Held { run, lease, steps } = held;
+        let Held { run, lease, steps, is_denied } = held;
         let steps = steps.into_iter().map(|step| (step.key.clone(), step)).collect();
         Self {
             journal,
@@ -125,6 +133,7 @@ impl RunContext {
             cancel_heard: false,
             is_kept: true,
             is_at_rest: false,
+            is_denied,
             written: None,
             noted: Vec::new(),
             at_once: None,
@@ -142,7 +151,7 @@ impl RunContext {
     /// A run that nobody keeps: what it does is forgotten with it.
     pub fn unkept(run: Run, cancel: CancellationToken) -> Self {
         let lease = Lease { run: run.id, epoch: run.epoch };
-        let held = Held { run, lease, steps: Vec::new() };
+        let held = Held::authorized(run, lease, Vec::new());
         Self { is_kept: false, ..Self::new(Arc::new(Unkept), held, cancel, Arc::default()) }
     }
 
@@ -185,6 +194,11 @@ impl RunContext {
     /// Cancelled when somebody wants the run to end, or this process may not go on with it.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancel
+    }
+
+    /// Returns why nothing may be sent for the run's user: the user lost the right to call tools.
+    pub fn denial(&self) -> Option<CallError> {
+        self.is_denied.then(|| CallError::new(ErrorKind::Denied, Message::new(&NO_ACCESS)))
     }
 
     /// Says that what somebody wanted to end has ended, and that the run goes on.

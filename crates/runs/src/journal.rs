@@ -151,6 +151,9 @@ pub trait Journal: Send + Sync {
     /// Gives a run back, to be claimed again at once.
     fn release(&self, lease: Lease, done: Arc<[DoneStep]>) -> Kept<'_, bool>;
 
+    /// Releases a run whose worker panicked, and counts that as a crash.
+    fn release_after_panic(&self, lease: Lease) -> Kept<'_, bool>;
+
     /// Ends a step that waits, of a run of any process; false when it does not wait any more, or something else
     /// than this is what its answerer was shown.
     fn deliver(&self, run: RunId, key: String, asked: Option<Value>, output: Value) -> Kept<'_, bool>;

@@ -14,7 +14,10 @@ mod run;
 mod unkept;
 mod worker;
 
-pub use call::{APPROVAL, Begin, CALLBACK, CallProgram, CallRun, Callbacks, Decision, attempt};
+pub use call::{
+    APPROVAL, Begin, CALLBACK, CallHistory, CallProgram, CallRun, Callbacks, Decision, LogTail, LoggedResult,
+    attempt, find_logged,
+};
 pub use context::{Answer, Halt, INBOX, Planned, Reporter, RunContext};
 pub use failpoint::Failpoints;
 pub use journal::{Claimed, DoneStep, DoneSteps, Journal, Kept, Letter, Sent, Suspended};
@@ -27,7 +30,8 @@ pub use worker::{Runs, Settings};
 
 /// Every message of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
-    call::TEMPLATES.to_vec()
+    let own = [context::TEMPLATES, worker::TEMPLATES].into_iter().flatten().copied();
+    call::all_templates().chain(own).collect()
 }
 
 #[cfg(test)]

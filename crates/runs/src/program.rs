@@ -41,6 +41,8 @@ pub enum GaveUp {
     Deaths,
     /// Somebody wanted it to end.
     Cancelled,
+    /// Its user may no longer call tools in its space.
+    Denied,
     /// We failed.
     Failed(CallError),
 }

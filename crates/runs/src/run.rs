@@ -250,6 +250,15 @@ pub struct Held {
     pub run: Run,
     pub lease: Lease,
     pub steps: Vec<Step>,
+    /// Whether the run's user may no longer call tools in its space: deleted, deactivated, or without the role.
+    pub is_denied: bool,
+}
+
+impl Held {
+    /// A run in the hands of a user who was authorized just now.
+    pub fn authorized(run: Run, lease: Lease, steps: Vec<Step>) -> Self {
+        Self { run, lease, steps, is_denied: false }
+    }
 }
 
 /// The right to write into a run's journal. It is lost when somebody claims the run again.

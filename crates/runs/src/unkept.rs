@@ -65,6 +65,10 @@ impl Journal for Unkept {
         agreed()
     }
 
+    fn release_after_panic(&self, _: Lease) -> Kept<'_, bool> {
+        agreed()
+    }
+
     fn deliver(&self, _: RunId, _: String, _: Option<Value>, _: Value) -> Kept<'_, bool> {
         Box::pin(ready(Ok(false)))
     }

@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use self::carry::InHand;
+pub(crate) use self::carry::TEMPLATES;
 use crate::begun::{Begun, Unwritten, What, away};
 use crate::failpoint::Failpoints;
 use crate::journal::{Journal, Letter, Sent};
@@ -144,7 +145,7 @@ impl Runs {
         let run = Run::first(&new, RunStatus::Running, Timestamp::now());
         let lease = Lease { run: run.id, epoch: run.epoch };
         let (unwritten, begun) = Unwritten::new(What::New(Arc::new(new)), None, self.0.settings.lease);
-        let held = Held { run, lease, steps: Vec::new() };
+        let held = Held::authorized(run, lease, Vec::new());
         let id = held.run.id;
         match self.until_kept(held, unwritten, begun).await? {
             true => Ok(id),
@@ -171,7 +172,7 @@ impl Runs {
             unwritten.written = written;
             let (status, epoch) = (RunStatus::Running, lease.epoch);
             let run = Run { status, epoch, waiting_for: None, is_cancel_asked: false, ..run };
-            if self.until_kept(Held { run, lease, steps }, unwritten, begun).await? {
+            if self.until_kept(Held::authorized(run, lease, steps), unwritten, begun).await? {
                 return Ok(true);
             }
         }
@@ -250,6 +251,17 @@ impl Runs {
         id: RunId,
         at_most: Duration,
     ) -> Result<Option<Run>, CallError> {
+        self.wait_until(space, id, at_most, RunStatus::is_final).await
+    }
+
+    /// Waits until the status of a run is one that `is_enough`; returns the run as it is when the time is over.
+    pub async fn wait_until(
+        &self,
+        space: SpaceId,
+        id: RunId,
+        at_most: Duration,
+        is_enough: impl Fn(RunStatus) -> bool,
+    ) -> Result<Option<Run>, CallError> {
         let deadline = Instant::now() + at_most;
         let mut ends = self.0.ended.subscribe();
         // What is in our own hands has not ended, so there is nothing to be read yet.
@@ -257,7 +269,7 @@ impl Runs {
         loop {
             if over.is_none() {
                 let run = self.0.journal.read(space, id).await?;
-                if run.as_ref().is_none_or(|run| run.status.is_final()) || Instant::now() >= deadline {
+                if run.as_ref().is_none_or(|run| is_enough(run.status)) || Instant::now() >= deadline {
                     return Ok(run);
                 }
             }

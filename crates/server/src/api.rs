@@ -6,6 +6,7 @@ use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{self, MethodRouter};
+use haft_core::user::Scope;
 
 use crate::app::{App, AppState};
 use crate::door::Door;
@@ -84,6 +85,8 @@ pub(crate) struct Route {
 #[derive(Default)]
 pub(crate) struct Doc {
     pub(crate) summary: &'static str,
+    /// What the handler checks beyond `needs`: the scope that a token must have, and a sentence.
+    pub(crate) checks: Option<(Scope, &'static str)>,
     /// Parameters behind `?`, with their type and meaning.
     pub(crate) parameters: Vec<(&'static str, &'static str, &'static str)>,
     /// The component that the body is.
@@ -136,6 +139,12 @@ impl Route {
 
     pub(crate) fn says(mut self, summary: &'static str) -> Self {
         self.doc.summary = summary;
+        self
+    }
+
+    /// What the handler itself checks: the scope that a token must have, and a sentence about roles.
+    pub(crate) fn checks(mut self, scope: Scope, says: &'static str) -> Self {
+        self.doc.checks = Some((scope, says));
         self
     }
 

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{Extensions, HeaderMap, header};
 use axum::routing::{any, get};
 use haft_core::SpaceId;
 use haft_core::user::User;
@@ -22,9 +21,10 @@ use url::Url;
 use crate::api::{self, Base, Needs, Route};
 use crate::door::Door;
 use crate::events::Listeners;
-use crate::guesses::Guesses;
+use crate::login_throttle::LoginThrottle;
 use crate::metrics::Metrics;
 use crate::models::StoredModels;
+use crate::routes::import::ImportGate;
 use crate::stored_secrets::StoredSecrets;
 use crate::tasks::Tasks;
 use crate::visitors::{Visitor, Visitors};
@@ -68,8 +68,9 @@ pub struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) settings: Settings,
     pub(crate) visitors: Visitors,
-    pub(crate) guesses: Guesses,
+    pub(crate) login_throttle: LoginThrottle,
     pub(crate) listeners: Listeners,
+    pub(crate) imports: ImportGate,
     pub(crate) document: openapi::Document,
 }
 
@@ -94,10 +95,12 @@ impl App {
         metrics: Arc<Metrics>,
         settings: Settings,
     ) -> Self {
+        let listeners = Listeners::default();
         Self(Arc::new(Shared {
+            imports: ImportGate::new(listeners.stopping()),
             visitors: Visitors::new(store.clone()),
-            guesses: Guesses::default(),
-            listeners: Listeners::default(),
+            login_throttle: LoginThrottle::default(),
+            listeners,
             document: openapi::Document::of(&routes()),
             tools,
             store,
@@ -162,8 +165,28 @@ impl App {
     /// Follows changes that others make after a revision, and clears away what has ended, until told to stop.
     /// Whoever serves asks for the revision first: what is read afterwards is at least as new.
     pub async fn follow(self, revision: u64, stop: CancellationToken) {
-        let clearing = clearing::clear(&self.store, self.tasks.get(), &stop);
-        tokio::join!(feed::follow(&self, revision, &stop), clearing);
+        let supervisor = self.store.supervisor();
+        tokio::join!(
+            supervisor.run("change feed", &stop, || feed::follow(&self, revision, &stop)),
+            supervisor.run("cleanup", &stop, || clearing::clear(&self.store, self.tasks.get(), &stop)),
+            async {
+                if !self.store.is_shared() {
+                    supervisor.run("database check", &stop, || self.check_files(&stop)).await;
+                }
+            },
+        );
+    }
+
+    /// Looks for damaged pages in the files of the embedded databases, once. `GET /readyz` reports them.
+    async fn check_files(&self, stop: &CancellationToken) {
+        let check = async {
+            self.store.check_pages().await;
+            self.log.check_pages().await;
+        };
+        tokio::select! {
+            () = check => {}
+            () = stop.cancelled() => {}
+        }
     }
 
     /// To be cancelled when the server shall stop: streams of events have no end of their own.
@@ -173,14 +196,15 @@ impl App {
 
     /// Watches over the alerts of all spaces, until told to stop.
     pub async fn watch_alerts(self, stop: CancellationToken) {
-        alerts::watch(self, stop).await;
+        let start = || alerts::watch(self.clone(), stop.clone());
+        self.store.supervisor().run("alerts", &stop, start).await;
     }
 
     /// Where a request comes from, past the proxies that the operator trusts.
-    pub(crate) fn address_of(&self, parts: &Parts) -> IpAddr {
+    pub(crate) fn address_of(&self, headers: &HeaderMap, extensions: &Extensions) -> IpAddr {
         let nobody = IpAddr::from([0, 0, 0, 0]);
-        let mut address = auth::connected(parts).unwrap_or(nobody);
-        let forwarded = parts.headers.get_all("x-forwarded-for").into_iter();
+        let mut address = auth::connected(extensions).unwrap_or(nobody);
+        let forwarded = headers.get_all("x-forwarded-for").into_iter();
         let listed: Vec<&str> =
             forwarded.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).collect();
         // The nearest proxy wrote last; each is believed as long as it is one of ours.
@@ -233,9 +257,9 @@ impl App {
 /// Every route of `/api` and `/v1`.
 pub(crate) fn routes() -> Vec<Route> {
     use routes::{
-        agents, alerts, approvals, artifacts, audit, callbacks, changes, chat, conversations, docs, events,
-        execute, import, providers, schema_preview, secrets, session, spaces, stats, tasks, tokens,
-        tool_calls, tools, users, v1,
+        agents, alerts, approvals, artifacts, audit, callbacks, changes, chat, circuits, conversations, docs,
+        events, execute, import, invitations, providers, schema_preview, secrets, session, spaces, stats,
+        tasks, tokens, tool_calls, tools, users, v1,
     };
     let tables = [
         tools::routes(),
@@ -249,6 +273,7 @@ pub(crate) fn routes() -> Vec<Route> {
         conversations::routes(),
         tool_calls::routes(),
         stats::routes(),
+        circuits::routes(),
         events::routes(),
         agents::routes(),
         providers::routes(),
@@ -256,6 +281,7 @@ pub(crate) fn routes() -> Vec<Route> {
         secrets::routes(),
         artifacts::routes(),
         spaces::routes(),
+        invitations::routes(),
         users::routes(),
         tokens::routes(),
         changes::routes(),

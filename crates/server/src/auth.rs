@@ -1,20 +1,22 @@
 //! Who may come through a route: a token or a session, its role and scope, and where a browser comes from.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, header};
 use haft_core::artifact::SIGNATURE;
 use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
+use haft_store::CredentialHash;
 
 use crate::api::Needs;
 use crate::app::{App, AppState};
+use crate::connection::Connection;
 use crate::door::Entered;
 use crate::error::Failure;
-use crate::visitors::Visitor;
+use crate::visitors::{NOT_IN_SPACE, Visitor, not_in_space};
 
 haft_core::templates! {
     NO_TOKEN = "auth.noToken",
@@ -24,8 +26,8 @@ haft_core::templates! {
         "the token is not known",
         "令牌无效";
     BAD_SESSION = "auth.badSession",
-        "the session has ended, or is not for this space; sign in again",
-        "会话已结束，或不属于此空间；请重新登录";
+        "the session has ended; sign in again",
+        "会话已结束；请重新登录";
     TOO_LITTLE = "auth.tooLittle",
         "this needs more than the token or the role here allows: {needs}",
         "令牌或角色的权限不足：需要 {needs}";
@@ -46,11 +48,12 @@ pub(crate) const SPACE: HeaderName = HeaderName::from_static("haft-space");
 /// Haft's own command line says so, that the log can tell its calls from others.
 pub const SOURCE: HeaderName = HeaderName::from_static("haft-source");
 
-/// Who comes with a token that is remembered, or whom nobody has to know. Nothing where it has to be looked up.
+/// The caller of a request without a query: by a cached token, or none if the route needs none. Returns `None` if
+/// the credential has to be looked up, or its address is locked out.
 pub(crate) fn known_at_once(
     app: &App,
     needs: Needs,
-    headers: &HeaderMap,
+    request: &Request,
 ) -> Option<Result<Option<Arc<Visitor>>, CallError>> {
     match needs {
         Needs::Nothing => return Some(Ok(None)),
@@ -64,8 +67,16 @@ pub(crate) fn known_at_once(
         | Needs::OperatorRead
         | Needs::Operator => {}
     }
-    match app.visitors.known_token(bearer(headers)?) {
-        Ok(visitor) => visitor.map(|visitor| allowed(visitor, needs).map(Some)),
+    let token = bearer(request.headers())?;
+    let address = app.address_of(request.headers(), request.extensions());
+    if app.login_throttle.is_locked_out(address, Instant::now()) {
+        return None;
+    }
+    match app.visitors.known_token(token) {
+        Ok(visitor) => visitor.map(|visitor| {
+            app.login_throttle.token_succeeded(address, visitor.hash());
+            allowed(visitor, needs).map(Some)
+        }),
         Err(error) => Some(Err(error)),
     }
 }
@@ -81,9 +92,14 @@ pub(crate) async fn let_in(
         Ok(visitor) if !visitor.may(needs) && is_link(needs, parts) => Ok(None),
         Ok(visitor) => allowed(visitor, needs).map(Some),
         // The route itself looks at the link, and at nothing else of who is not known.
-        Err(error) if error.kind() == ErrorKind::Unauthorized && is_link(needs, parts) => Ok(None),
+        Err(error) if is_without_rights(&error) && is_link(needs, parts) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a request came without a valid token or session, or with a session in a space that its user is not in.
+fn is_without_rights(error: &CallError) -> bool {
+    error.kind() == ErrorKind::Unauthorized || error.message().id() == NOT_IN_SPACE.id
 }
 
 fn allowed(visitor: Arc<Visitor>, needs: Needs) -> Result<Arc<Visitor>, CallError> {
@@ -110,33 +126,31 @@ pub(crate) fn foreign_origin() -> CallError {
 async fn identify(state: &App, parts: &Parts) -> Result<Arc<Visitor>, CallError> {
     let unauthorized = |template| CallError::new(ErrorKind::Unauthorized, Message::new(template));
     if let Some(token) = bearer(&parts.headers) {
-        if let Some(visitor) = state.visitors.known_token(token)? {
-            return Ok(visitor);
-        }
-        let address = state.address_of(parts);
-        let now = Instant::now();
-        if let Some(pause) = state.guesses.pause(address, None, now) {
+        let address = state.address_of(&parts.headers, &parts.extensions);
+        let (hash, now) = (CredentialHash::of(token), Instant::now());
+        if let Some(pause) = state.login_throttle.pause_of_token(address, &hash, now) {
+            // The token is not checked: a right guess gets the same response as a wrong one.
             let error = CallError::new(ErrorKind::RateLimit, Message::new(&TOO_MANY_FAILURES));
-            // Who has a good token is let in all the same; others may guess on later.
-            return state.visitors.of_token(token).await?.ok_or_else(|| error.retry_after(pause));
+            return Err(error.retry_after(pause));
         }
         let visitor = state.visitors.of_token(token).await?;
-        return visitor.ok_or_else(|| {
-            state.guesses.failed(address, None, now);
-            unauthorized(&BAD_TOKEN)
-        });
+        let Some(visitor) = visitor else {
+            state.login_throttle.token_failed(address, hash, now);
+            return Err(unauthorized(&BAD_TOKEN));
+        };
+        state.login_throttle.token_succeeded(address, hash);
+        return Ok(visitor);
     }
     let Some(session) = session(&parts.headers) else { return Err(unauthorized(&NO_TOKEN)) };
     if !is_safe(&parts.method) && !state.is_own_origin(&parts.headers) {
         return Err(foreign_origin());
     }
     let read = |value: &HeaderValue| value.to_str().ok().and_then(|text| text.parse::<SpaceId>().ok());
-    let space = match parts.headers.get(SPACE) {
-        Some(value) => Some(read(value).ok_or_else(|| unauthorized(&BAD_SESSION))?),
-        None => None,
-    };
+    let named = parts.headers.get(SPACE);
+    let space = named.and_then(read);
     let visitor = state.visitors.of_session(&session, space).await?;
-    visitor.ok_or_else(|| unauthorized(&BAD_SESSION))
+    let visitor = visitor.ok_or_else(|| unauthorized(&BAD_SESSION))?;
+    if named.is_some() && space.is_none() { Err(not_in_space()) } else { Ok(visitor) }
 }
 
 fn is_safe(method: &Method) -> bool {
@@ -216,11 +230,11 @@ impl FromRequestParts<AppState> for Peer {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Self::Rejection> {
-        Ok(Self(state.address_of(parts)))
+        Ok(Self(state.address_of(&parts.headers, &parts.extensions)))
     }
 }
 
 /// The other end of the connection itself.
-pub(crate) fn connected(parts: &Parts) -> Option<IpAddr> {
-    parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
+pub(crate) fn connected(extensions: &Extensions) -> Option<IpAddr> {
+    extensions.get::<Connection>().map(|connection| connection.address.ip())
 }

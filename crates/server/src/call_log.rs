@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, ErrorKind, Locale};
-use haft_engine::{CallRecord, CallSink, Excerpt, SinkError};
+use haft_engine::{CallRecord, CallSink, Excerpt, SinkError, Supervisor};
 use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LoggedCall, Retention};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -28,8 +28,11 @@ const COUNTING: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Keeps the log as small as it shall be and its statistics up to date, until told to stop.
-pub async fn keep_up(log: CallLog, keep: Retention, stop: CancellationToken) {
-    tokio::join!(tidy(&log, keep, &stop), roll_up(&log, &stop));
+pub async fn keep_up(supervisor: &Supervisor, log: CallLog, keep: Retention, stop: CancellationToken) {
+    tokio::join!(
+        supervisor.run("call log retention", &stop, || tidy(&log, keep, &stop)),
+        supervisor.run("call log rollup", &stop, || roll_up(&log, &stop)),
+    );
 }
 
 async fn tidy(log: &CallLog, keep: Retention, stop: &CancellationToken) {

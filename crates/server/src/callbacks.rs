@@ -41,13 +41,13 @@ impl SignedCallbacks {
 }
 
 impl Callbacks for SignedCallbacks {
-    fn url(&self, space: SpaceId, run: RunId, attempt: u64, within: Duration) -> Result<String, CallError> {
+    fn url(&self, space: SpaceId, run: RunId, attempt: u64, due: Timestamp) -> Result<String, CallError> {
         let base = match (&self.public_url, self.listening.get()) {
             (Some(public), _) => public.as_str().trim_end_matches('/').to_owned(),
             (None, Some(address)) => format!("http://{address}"),
             (None, None) => return Err(CallError::new(ErrorKind::Internal, Message::new(&NO_ADDRESS))),
         };
-        let until = Timestamp::now().saturating_add(within + GRACE).unwrap_or(Timestamp::MAX);
+        let until = due.saturating_add(GRACE).unwrap_or(Timestamp::MAX);
         let signature =
             self.store.sign(Linked::Callback(run), Signed { space, by: None, until, number: attempt })?;
         Ok(format!("{base}/api/callbacks/{run}?{SIGNATURE}={signature}"))

@@ -5,8 +5,10 @@
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use axum::body::HttpBody as _;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -17,6 +19,7 @@ use tower::{Layer, Service};
 use crate::api::{Base, Needs};
 use crate::app::App;
 use crate::auth;
+use crate::connection::{Connection, RequestGuard, WatchedBody};
 use crate::error::{self, Failure};
 use crate::metrics::Answers;
 use crate::origin::Origin;
@@ -80,7 +83,10 @@ struct Visit {
     asked: Asked,
     exchange: Exchange,
     origin: Option<Origin>,
-    has_body: bool,
+    /// Whether the body was read to its end, where there is one.
+    is_body_read: Option<Arc<AtomicBool>>,
+    /// Tells the connection that a request is in progress; none within this process.
+    in_progress: Option<RequestGuard>,
 }
 
 impl<S> Service<Request> for Behind<S>
@@ -97,10 +103,10 @@ where
         self.inside.poll_ready(context)
     }
 
-    fn call(&mut self, mut request: Request) -> Self::Future {
+    fn call(&mut self, request: Request) -> Self::Future {
         let frame = self.frame.clone();
-        let visit = Visit::of(&frame.app, &request);
-        let step = match auth::known_at_once(&frame.app, frame.needs, request.headers()) {
+        let (visit, mut request) = Visit::of(&frame.app, request);
+        let step = match auth::known_at_once(&frame.app, frame.needs, &request) {
             _ if visit.origin.as_ref().is_some_and(|origin| origin.is_question) => Step::Asks,
             Some(Ok(visitor)) => {
                 visit.enters(&mut request, visitor);
@@ -141,7 +147,7 @@ impl Frame {
     }
 
     fn answer(&self, mut response: Response, visit: Visit) -> Response {
-        let Visit { asked, exchange, origin, has_body } = visit;
+        let Visit { asked, exchange, origin, is_body_read, in_progress } = visit;
         // Here the language is known, so here a failure gets its words.
         if let Some(failure) = response.extensions_mut().remove::<Arc<Failure>>() {
             failure.log(&asked, &exchange);
@@ -149,8 +155,8 @@ impl Frame {
         }
         let status = response.status();
         let headers = response.headers_mut();
-        // Who is refused before the body was read cannot use the connection again, and shall know.
-        if has_body && matches!(status.as_u16(), 401 | 403 | 408 | 413 | 415) {
+        // A body that was not read makes the connection unusable, and the client must know.
+        if is_body_read.is_some_and(|is_read| !is_read.load(Ordering::Relaxed)) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         headers.insert(REQUEST_ID, asked.header());
@@ -160,7 +166,10 @@ impl Frame {
         if let Some(answers) = &self.answers {
             answers.count(status);
         }
-        response
+        match in_progress {
+            Some(guard) => response.map(|body| guard.until_end_of(body)),
+            None => response,
+        }
     }
 }
 
@@ -172,15 +181,25 @@ fn answered(answer: Result<impl IntoResponse, Infallible>) -> Response {
 }
 
 impl Visit {
-    fn of(app: &App, request: &Request) -> Self {
-        let headers = request.headers();
-        Self {
-            asked: Asked::of(headers),
-            exchange: Exchange::of(request),
-            origin: Origin::of(app, request),
-            has_body: headers.contains_key(header::CONTENT_LENGTH)
-                || headers.contains_key(header::TRANSFER_ENCODING),
+    fn of(app: &App, mut request: Request) -> (Self, Request) {
+        let connection = request.extensions().get::<Connection>();
+        let in_progress = connection.map(|connection| RequestGuard::begin(&connection.activity));
+        let mut is_body_read = None;
+        if !request.body().is_end_stream() {
+            request = request.map(|body| {
+                let (body, is_read) = WatchedBody::watch(body);
+                is_body_read = Some(is_read);
+                body
+            });
         }
+        let visit = Self {
+            asked: Asked::of(request.headers()),
+            exchange: Exchange::of(&request),
+            origin: Origin::of(app, &request),
+            is_body_read,
+            in_progress,
+        };
+        (visit, request)
     }
 
     /// Leaves with the request what its handler may want to know.

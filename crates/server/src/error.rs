@@ -13,6 +13,7 @@ use haft_core::{CallError, ErrorKind, Locale, Message};
 use serde_json::Value;
 
 use crate::api::Base;
+use crate::body::discard_small;
 use crate::envelope;
 use crate::request::{Asked, Exchange};
 use crate::routes::v1;
@@ -147,14 +148,16 @@ pub(crate) fn status(kind: ErrorKind) -> StatusCode {
 
 /// The answer where no route is.
 pub(crate) async fn no_such_route(request: Request) -> Failure {
-    let (parts, _) = request.into_parts();
+    let (parts, body) = request.into_parts();
+    discard_small(body).await;
     let message = Message::new(&NO_SUCH_ROUTE).with("method", &parts.method).with("path", path(&parts));
     CallError::new(ErrorKind::NotFound, message).detail("what", "route").into()
 }
 
 /// The answer where a route is, but not for this method.
 pub(crate) async fn method_not_allowed(request: Request) -> Failure {
-    let (parts, _) = request.into_parts();
+    let (parts, body) = request.into_parts();
+    discard_small(body).await;
     let message = Message::new(&METHOD_NOT_ALLOWED).with("method", &parts.method).with("path", path(&parts));
     Failure::with_status(StatusCode::METHOD_NOT_ALLOWED, message)
 }

@@ -11,7 +11,7 @@ use haft_core::{CallError, Message, Template, Violation};
 use memchr::memmem::{self, Finder};
 use percent_encoding::percent_decode_str;
 
-use crate::body::{interrupted, next_bytes};
+use crate::body::{BodyReader, interrupted};
 use crate::error::Failure;
 
 haft_core::templates! {
@@ -47,9 +47,12 @@ const LONGEST_SHOWN: usize = 64;
 const DRAINED: usize = 4 << 20;
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The maximum time for a whole form: files may be large, and networks slow.
+const DEADLINE: Duration = Duration::from_secs(3600);
+
 /// A form on its way in.
 pub(crate) struct FileForm {
-    body: Body,
+    body: BodyReader,
     buffer: BytesMut,
     /// What stands between parts.
     delimiter: Finder<'static>,
@@ -80,6 +83,7 @@ impl FileForm {
         }
         let delimiter = Finder::new(&format!("\r\n--{boundary}")).into_owned();
         // As if a line had ended just before: the first boundary is found like all others.
+        let body = BodyReader::new(body, DEADLINE);
         Ok(Self { body, buffer: BytesMut::from(&b"\r\n"[..]), delimiter, is_read: false })
     }
 
@@ -185,7 +189,7 @@ impl FileForm {
     }
 
     async fn fill(&mut self) -> Result<(), Failure> {
-        let bytes = next_bytes(&mut self.body).await?.ok_or_else(interrupted)?;
+        let bytes = self.body.next().await?.ok_or_else(interrupted)?;
         self.buffer.extend_from_slice(&bytes);
         Ok(())
     }

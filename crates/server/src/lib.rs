@@ -9,7 +9,10 @@ mod call_log;
 mod callbacks;
 mod chat;
 mod clearing;
+mod connection;
+mod connection_limits;
 mod console;
+mod decode_error;
 mod difference;
 mod door;
 mod envelope;
@@ -17,9 +20,8 @@ mod error;
 mod events;
 mod feed;
 mod form;
-mod guesses;
-mod impatient;
 mod listen;
+mod login_throttle;
 mod metrics;
 mod models;
 mod openapi;
@@ -39,13 +41,13 @@ pub use auth::SOURCE;
 pub use call_log::{LoggedCalls, keep_up};
 pub use callbacks::SignedCallbacks;
 pub use chat::StoredSurroundings;
-pub use listen::serve;
+pub use listen::{ConnectionSettings, serve};
 pub use metrics::Metrics;
 pub use models::{EnvironmentProvider, ModelSettings, Speaks, StoredModels};
 pub use stored_artifacts::StoredArtifacts;
 pub use stored_secrets::StoredSecrets;
 pub use stored_tools::StoredTools;
-pub use tasks::Tasks;
+pub use tasks::{LoggedCallHistory, Tasks};
 pub use traces::{TraceSettings, Traces};
 
 use haft_core::Template;
@@ -58,6 +60,8 @@ pub fn all_templates() -> Vec<&'static Template> {
         body::TEMPLATES,
         callbacks::TEMPLATES,
         console::TEMPLATES,
+        decode_error::TEMPLATES,
+        decode_error::JSON_TEMPLATES,
         error::TEMPLATES,
         form::TEMPLATES,
         query::TEMPLATES,

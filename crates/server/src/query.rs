@@ -8,15 +8,13 @@ use haft_store::Page;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::decode_error;
 use crate::error::Failure;
 
 haft_core::templates! {
     BAD_PATH = "address.badPath",
-        "the path is not readable: {reason}",
-        "路径无法读取：{reason}";
-    BAD_PARAMETERS = "address.badParameters",
-        "the parameters of the address are not right: {reason}",
-        "地址参数有误：{reason}";
+        "The path cannot be read: it must be UTF-8, percent-encoded.",
+        "路径无法读取：必须是经过百分号编码的 UTF-8。";
     BAD_IF_MATCH = "address.badIfMatch",
         "If-Match must be a version such as \"3\"",
         "If-Match 必须是版本号，例如 \"3\"";
@@ -39,10 +37,8 @@ async fn path<T: DeserializeOwned + Send, S: Send + Sync>(
     state: &S,
 ) -> Result<T, Failure> {
     let read = Path::<T>::from_request_parts(parts, state).await;
-    read.map(|Path(names)| names).map_err(|error| {
-        let message = Message::new(&BAD_PATH).with("reason", error.body_text());
-        Failure::with_status(StatusCode::BAD_REQUEST, message)
-    })
+    read.map(|Path(names)| names)
+        .map_err(|_| Failure::with_status(StatusCode::BAD_REQUEST, Message::new(&BAD_PATH)))
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Named {
@@ -69,10 +65,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Parameters<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
         let read = Query::<T>::try_from_uri(&parts.uri);
-        read.map(|Query(parameters)| Self(parameters)).map_err(|error| {
-            let message = Message::new(&BAD_PARAMETERS).with("reason", error.body_text());
-            Failure::with_status(StatusCode::BAD_REQUEST, message)
-        })
+        read.map(|Query(parameters)| Self(parameters))
+            .map_err(|error| CallError::invalid(vec![decode_error::of_query(&error.body_text())]).into())
     }
 }
 

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use axum::extract::{FromRequestParts, MatchedPath, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use haft_core::{Locale, RequestId, TraceParent};
+use haft_core::{Locale, RequestId, TraceParent, TraceState};
 use uuid::Uuid;
 
 use crate::door::{Entered, REQUEST_ID};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// The id that the caller gave, when it is a plain one.
 fn given(headers: &HeaderMap) -> Option<RequestId> {
@@ -47,11 +48,14 @@ impl Exchange {
 pub(crate) struct Asked {
     pub(crate) id: RequestId,
     pub(crate) locale: Locale,
+    /// The trace that the request is part of, if its headers name one.
+    pub(crate) trace: Option<(TraceParent, Option<TraceState>)>,
 }
 
 impl Asked {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        Self { id: given(headers).unwrap_or_else(|| Uuid::now_v7().into()), locale: locale(headers) }
+        let id = given(headers).unwrap_or_else(|| Uuid::now_v7().into());
+        Self { id, locale: locale(headers), trace: trace(headers) }
     }
 
     /// The id as answers carry it.
@@ -75,18 +79,13 @@ impl<S: Sync> FromRequestParts<S> for Asked {
     }
 }
 
-/// The span of the caller's trace that a request is part of, where it told of one.
-pub(crate) struct Traced(pub(crate) Option<TraceParent>);
-
-impl<S: Sync> FromRequestParts<S> for Traced {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let mut told = parts.headers.get_all(TRACE_PARENT).iter();
-        // Of two there is no telling which is meant.
-        let only = told.next().filter(|_| told.next().is_none());
-        Ok(Self(only.and_then(|value| TraceParent::parse(value.as_bytes()))))
-    }
+/// Reads the trace context of a request. Returns `None` unless there is exactly one valid `traceparent`.
+fn trace(headers: &HeaderMap) -> Option<(TraceParent, Option<TraceState>)> {
+    let mut parents = headers.get_all(TRACE_PARENT).iter();
+    let only = parents.next().filter(|_| parents.next().is_none())?;
+    let parent = TraceParent::parse(only.as_bytes())?;
+    let states = headers.get_all(TRACE_STATE).iter();
+    Some((parent, TraceState::parse(states.map(HeaderValue::as_bytes))))
 }
 
 /// What makes a request safe to send again, where it says so. Not all headers: most requests have none of this.

@@ -22,6 +22,9 @@ haft_core::templates! {
     NOT_FOLLOWED = "auth.notFollowed",
         "the database is away, so nobody's rights can be known; try again shortly",
         "数据库不可用，无法确认权限；请稍后重试";
+    NOT_IN_SPACE = "auth.notInSpace",
+        "the space does not exist, or you are not one of its members; choose another",
+        "空间不存在，或您不是其成员；请选择其他空间";
 }
 
 /// When changes could not be read for so long, nobody's rights are certain any more.
@@ -43,6 +46,8 @@ pub(crate) struct Visitor {
     pub(crate) via: Via,
     /// Until then, where it ends by itself.
     pub(crate) until: Option<Timestamp>,
+    /// The expiry of the token it came in by, also where a session was made from that.
+    pub(crate) token_until: Option<Timestamp>,
     /// What it is looked up by.
     key: Key,
     /// When the use of its token was last noted.
@@ -77,6 +82,11 @@ impl Visitor {
         self.scope == Scope::Admin
     }
 
+    /// The hash of its token or session.
+    pub(crate) fn hash(&self) -> CredentialHash {
+        self.key.0
+    }
+
     /// What it may see of changes in its space. Who is in the space, with which tokens, is for its admins;
     /// the secrets of a user are for that user alone. Everyone sees what they did themselves.
     pub(crate) fn sight(&self) -> Sight {
@@ -94,6 +104,11 @@ impl Visitor {
         };
         Sight { whats: What::ALL.iter().copied().filter(is_open).collect(), own: self.user.id }
     }
+}
+
+/// The answer to a session that asks for a space in which its user is not.
+pub(crate) fn not_in_space() -> CallError {
+    CallError::new(ErrorKind::Permission, Message::new(&NOT_IN_SPACE)).detail("what", "space")
 }
 
 /// What a visitor is known by, and the space that a session asked for.
@@ -139,11 +154,16 @@ impl Visitors {
         Ok(found.inspect(|visitor| self.note_use(visitor)))
     }
 
-    /// The same visitor as things are now, for whoever stays; nothing when it may no longer be here.
+    /// The same visitor with the rights of now. Returns `None` if the token or the session has ended, or the user is
+    /// no longer in the space.
     pub(crate) async fn again(&self, visitor: &Visitor) -> Result<Option<Arc<Visitor>>, CallError> {
-        match visitor.via {
+        let found = match visitor.via {
             Via::Token(_) => self.by_token(visitor.key).await,
             Via::Session(_) => self.by_session(visitor.key).await,
+        };
+        match found {
+            Err(error) if error.kind() == ErrorKind::Permission => Ok(None),
+            found => found,
         }
     }
 
@@ -164,6 +184,7 @@ impl Visitors {
             scope: found.token.scope,
             via: Via::Token(found.token.id),
             until: found.token.expires_at,
+            token_until: found.token.expires_at,
             user: found.user,
             key,
             noted: AtomicU64::new(0),
@@ -190,7 +211,7 @@ impl Visitors {
         }
     }
 
-    /// Whose session it is, in the space it asks for; nothing when it may not be there.
+    /// The user of a session, in the space it asks for. A space that its user is not in is a `Permission` error.
     pub(crate) async fn of_session(
         &self,
         session: &str,
@@ -204,12 +225,13 @@ impl Visitors {
             return Ok(Some(visitor));
         }
         let generation = self.generation.load(Ordering::Acquire);
-        let Some((user, until)) = self.store.find_session(&key.0).await? else { return Ok(None) };
+        let Some(session) = self.store.find_session(&key.0).await? else { return Ok(None) };
+        let user = session.user;
         let place = match key.1 {
             Some(space) => self.store.role_of(space, user.id).await?.map(|role| (space, role)),
             None => self.store.personal_space(user.id).await?,
         };
-        let Some((space, role)) = place else { return Ok(None) };
+        let (space, role) = place.ok_or_else(not_in_space)?;
         let via = Via::Session(key.0);
         let visitor = Visitor {
             user,
@@ -217,7 +239,8 @@ impl Visitors {
             role,
             scope: Scope::Admin,
             via,
-            until: Some(until),
+            until: Some(session.expires_at),
+            token_until: session.token_expires_at,
             key,
             noted: AtomicU64::new(0),
         };
@@ -258,6 +281,7 @@ impl Visitors {
             scope: Scope::Admin,
             via: Via::Token(id.into()),
             until: None,
+            token_until: None,
             key: (hash, None),
             // Nobody has it but this process.
             noted: AtomicU64::new(u64::MAX),

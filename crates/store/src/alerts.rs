@@ -1,16 +1,21 @@
 //! Alerts of a space, and the steps by which they fire and resolve: once each, however many processes watch.
 //!
-//! What an alert measures and who is told never lives here.
+//! What an alert measures and who is told never lives here. The address of its webhook is encrypted at rest.
 
 use haft_core::alert::{Alert, AlertSpec, Standing, Step, number};
 use haft_core::id::AlertId;
+use haft_core::mask::MASKED;
 use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
 use jiff::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::db::{Tx, args};
+use crate::crypt::{self, Sealed};
+use crate::db::{Db, Tx, args};
+use crate::feed::Change;
 use crate::history::{Action, Note, What, changed};
+use crate::keys::MasterKeys;
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
@@ -22,15 +27,16 @@ haft_core::templates! {
         "每个空间最多 {most} 个告警；请先删除一个";
 }
 
-/// A space has no more: each is looked at every few seconds.
-const MOST: u64 = 100;
+/// Alerts of one space: each is looked at every few seconds.
+pub const MOST_ALERTS: u64 = 100;
 
 /// A statement for alerts, with the columns in the order in which [`alert`] reads them.
 macro_rules! select {
     ($which:literal) => {
         concat!(
-            "SELECT id, space_id, owner_id, doc, version, created_at, updated_at, step, turns, told,
-                    above_since, seen_above_at, value, fired_at, resolved_at, webhook_error FROM alerts ",
+            "SELECT id, space_id, owner_id, doc, version, created_at, updated_at, step, turns, notified,
+                    above_since, seen_above_at, value, fired_at, resolved_at, webhook_error,
+                    webhook_key, webhook FROM alerts ",
             $which
         )
     };
@@ -40,13 +46,39 @@ const BY_ID: &str = select!("WHERE space_id = $1 AND id = $2");
 
 const COUNT: &str = "SELECT COUNT(*) FROM alerts WHERE space_id = $1";
 
-fn alert(row: &Row) -> Result<Alert, CallError> {
+/// An alert whose webhook can be decrypted.
+fn alert(keys: &MasterKeys, row: &Row) -> Result<Alert, CallError> {
+    read(row, webhook(keys, row)?)
+}
+
+/// An alert for people: a webhook that cannot be decrypted is masked, which is logged.
+fn masked_alert(keys: &MasterKeys, row: &Row) -> Result<Alert, CallError> {
+    let webhook = match webhook(keys, row) {
+        Ok(webhook) => webhook,
+        Err(error) => {
+            let id = row.text(0)?;
+            tracing::warn!(alert = id, cause = %error, "The webhook of a stored alert cannot be decrypted");
+            Some(MASKED.to_owned())
+        }
+    };
+    read(row, webhook)
+}
+
+fn webhook(keys: &MasterKeys, row: &Row) -> Result<Option<String>, CallError> {
+    let (Some(key_id), Some(blob)) = (row.maybe_text(16)?, row.maybe_bytes(17)?) else { return Ok(None) };
+    let opened = open(keys, [&row.text(1)?, &row.text(0)?], &Sealed { key_id, blob })?;
+    Ok(Some(opened.expose_secret().to_owned()))
+}
+
+fn read(row: &Row, webhook: Option<String>) -> Result<Alert, CallError> {
+    let spec: AlertSpec = row.json(3)?;
+    let spec = AlertSpec { webhook: webhook.or(spec.webhook), ..spec };
     let value = row.maybe_text(12)?.map(|text| text.parse::<f64>().map_err(failure::unreadable));
     Ok(Alert {
         id: row.id(0)?,
         space_id: row.id(1)?,
         owner_id: row.maybe_id(2)?,
-        spec: row.json(3)?,
+        spec,
         version: row.number(4)?,
         created_at: row.time(5)?,
         updated_at: row.time(6)?,
@@ -71,27 +103,8 @@ impl Store {
         owner: Option<UserId>,
         spec: AlertSpec,
     ) -> Result<Alert, CallError> {
-        let now = now();
-        let alert = Alert {
-            id: AlertId::from(Uuid::now_v7()),
-            space_id: space,
-            owner_id: owner,
-            spec,
-            version: 1,
-            created_at: now,
-            updated_at: now,
-            standing: Standing::default(),
-        };
         let mut change = self.change_for_listeners(space).await?;
-        check_room(change.tx.row(COUNT, args![space]).await?)?;
-        let added = change.tx.run(
-            "INSERT INTO alerts
-                 (id, space_id, owner_id, doc, version, created_at, updated_at, step, turns, told)
-             VALUES ($1, $2, $3, $4, 1, $5, $5, 0, 0, 0)",
-            args![alert.id, space, owner, doc(&alert.spec)?, now],
-        );
-        added.await?;
-        change.note(noted(&alert, Action::Created, json!({}))).await?;
+        let alert = add(self, &mut change, space, owner, spec).await?;
         change.commit().await?;
         Ok(alert)
     }
@@ -102,7 +115,8 @@ impl Store {
     }
 
     pub async fn get_alert(&self, space: SpaceId, id: AlertId) -> Result<Option<Alert>, CallError> {
-        self.db().row(BY_ID, args![space, id]).await?.map(|row| alert(&row)).transpose()
+        let row = self.db().row(BY_ID, args![space, id]).await?;
+        row.map(|row| masked_alert(self.keys(), &row)).transpose()
     }
 
     /// In the order in which they were made.
@@ -116,7 +130,8 @@ impl Store {
             select!("WHERE space_id = $1 AND id > $2 ORDER BY id LIMIT $3"),
             args![space, id, page.rows()],
         );
-        let alerts: Result<Vec<Alert>, CallError> = rows.await?.iter().map(alert).collect();
+        let alerts: Result<Vec<Alert>, CallError> =
+            rows.await?.iter().map(|row| masked_alert(self.keys(), row)).collect();
         Ok(page.cut(alerts?, |alert| ("", alert.id.to_string())))
     }
 
@@ -130,26 +145,7 @@ impl Store {
         expected: u64,
     ) -> Result<Alert, CallError> {
         let mut change = self.change_for_listeners(space).await?;
-        let before = get(&mut change.tx, space, id).await?;
-        failure::check_version(before.spec.title(), before.version, expected)?;
-        let kept = change.tx.run(
-            "UPDATE alerts SET doc = $3, version = $4, updated_at = $5, step = step + 1
-             WHERE space_id = $1 AND id = $2",
-            args![space, id, doc(&spec)?, before.version + 1, now()],
-        );
-        kept.await?;
-        if !spec.asks_the_same(&before.spec) {
-            let sql = "UPDATE alerts SET above_since = NULL, seen_above_at = NULL
-                       WHERE space_id = $1 AND id = $2";
-            change.tx.run(sql, args![space, id]).await?;
-        }
-        if spec.webhook != before.spec.webhook {
-            let sql = "UPDATE alerts SET webhook_error = NULL WHERE space_id = $1 AND id = $2";
-            change.tx.run(sql, args![space, id]).await?;
-        }
-        let after = get(&mut change.tx, space, id).await?;
-        let details = json!({"changed": changed(&before.spec, &after.spec)});
-        change.note(noted(&after, Action::Updated, details)).await?;
+        let after = replace(self, &mut change, space, id, spec, expected).await?;
         change.commit().await?;
         Ok(after)
     }
@@ -162,12 +158,7 @@ impl Store {
         expected: Option<u64>,
     ) -> Result<(), CallError> {
         let mut change = self.change_for_listeners(space).await?;
-        let before = get(&mut change.tx, space, id).await?;
-        if let Some(expected) = expected {
-            failure::check_version(before.spec.title(), before.version, expected)?;
-        }
-        change.tx.run("DELETE FROM alerts WHERE space_id = $1 AND id = $2", args![space, id]).await?;
-        change.note(noted(&before, Action::Deleted, json!({}))).await?;
+        remove(self, &mut change, space, id, expected).await?;
         change.commit().await
     }
 
@@ -177,7 +168,7 @@ impl Store {
         let rows = self.db().rows(select!("ORDER BY space_id, id"), args![]).await?;
         let mut alerts = Vec::with_capacity(rows.len());
         for row in rows {
-            match alert(&row) {
+            match alert(self.keys(), &row) {
                 Ok(alert) => alerts.push(alert),
                 Err(error) => {
                     let id = row.text(0)?;
@@ -233,7 +224,7 @@ impl Store {
         let Standing { turns, told, .. } = alert.standing;
         let mut tx = self.db().begin().await?;
         let claimed = tx.run(
-            "UPDATE alerts SET told = $3 WHERE space_id = $1 AND id = $2 AND turns = $3 AND told = $4",
+            "UPDATE alerts SET notified = $3 WHERE space_id = $1 AND id = $2 AND turns = $3 AND notified = $4",
             args![space, alert.id, turns, told],
         );
         let is_ours = claimed.await? > 0;
@@ -251,7 +242,7 @@ impl Store {
     ) -> Result<(), CallError> {
         let mut tx = self.db().begin().await?;
         let noted = tx.run(
-            "UPDATE alerts SET webhook_error = $4 WHERE space_id = $1 AND id = $2 AND told = $3",
+            "UPDATE alerts SET webhook_error = $4 WHERE space_id = $1 AND id = $2 AND notified = $3",
             args![space, id, turn, error],
         );
         noted.await?;
@@ -259,9 +250,161 @@ impl Store {
     }
 }
 
-async fn get(tx: &mut Tx, space: SpaceId, id: AlertId) -> Result<Alert, CallError> {
+/// Adds an alert within a change.
+pub(crate) async fn add(
+    store: &Store,
+    change: &mut Change<'_>,
+    space: SpaceId,
+    owner: Option<UserId>,
+    spec: AlertSpec,
+) -> Result<Alert, CallError> {
+    let now = now();
+    let alert = Alert {
+        id: AlertId::from(Uuid::now_v7()),
+        space_id: space,
+        owner_id: owner,
+        spec,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+        standing: Standing::default(),
+    };
+    check_room(change.tx.row(COUNT, args![space]).await?)?;
+    let (key, webhook) = seal(store.keys(), space, alert.id, &alert.spec)?;
+    let added = change.tx.run(
+        "INSERT INTO alerts
+             (id, space_id, owner_id, doc, version, created_at, updated_at, step, turns, notified, webhook_key, webhook)
+         VALUES ($1, $2, $3, $4, 1, $5, $5, 0, 0, 0, $6, $7)",
+        args![alert.id, space, owner, doc(&alert.spec)?, now, key, webhook],
+    );
+    added.await?;
+    change.note(noted(&alert, Action::Created, json!({}))).await?;
+    Ok(alert)
+}
+
+/// Replaces the definition of an alert within a change.
+pub(crate) async fn replace(
+    store: &Store,
+    change: &mut Change<'_>,
+    space: SpaceId,
+    id: AlertId,
+    spec: AlertSpec,
+    expected: u64,
+) -> Result<Alert, CallError> {
+    let before = get(store, &mut change.tx, space, id).await?;
+    failure::check_version(before.spec.title(), before.version, expected)?;
+    let kept = change.tx.run(
+        "UPDATE alerts SET doc = $3, version = $4, updated_at = $5, step = step + 1
+         WHERE space_id = $1 AND id = $2",
+        args![space, id, doc(&spec)?, before.version + 1, now()],
+    );
+    kept.await?;
+    if spec.webhook.as_deref() != Some(MASKED) {
+        // A masked webhook is one that cannot be decrypted, and stays as it is stored.
+        let (key, webhook) = seal(store.keys(), space, id, &spec)?;
+        let sql = "UPDATE alerts SET webhook_key = $3, webhook = $4 WHERE space_id = $1 AND id = $2";
+        change.tx.run(sql, args![space, id, key, webhook]).await?;
+    }
+    if !spec.asks_the_same(&before.spec) {
+        let sql = "UPDATE alerts SET above_since = NULL, seen_above_at = NULL
+                   WHERE space_id = $1 AND id = $2";
+        change.tx.run(sql, args![space, id]).await?;
+    }
+    if spec.webhook != before.spec.webhook {
+        let sql = "UPDATE alerts SET webhook_error = NULL WHERE space_id = $1 AND id = $2";
+        change.tx.run(sql, args![space, id]).await?;
+    }
+    let after = get(store, &mut change.tx, space, id).await?;
+    let details = json!({"changed": changed(&before.spec, &after.spec)});
+    change.note(noted(&after, Action::Updated, details)).await?;
+    Ok(after)
+}
+
+/// Deletes an alert within a change.
+pub(crate) async fn remove(
+    store: &Store,
+    change: &mut Change<'_>,
+    space: SpaceId,
+    id: AlertId,
+    expected: Option<u64>,
+) -> Result<(), CallError> {
+    let before = get(store, &mut change.tx, space, id).await?;
+    if let Some(expected) = expected {
+        failure::check_version(before.spec.title(), before.version, expected)?;
+    }
+    change.tx.run("DELETE FROM alerts WHERE space_id = $1 AND id = $2", args![space, id]).await?;
+    change.note(noted(&before, Action::Deleted, json!({}))).await
+}
+
+/// Encrypts the webhooks that an older version wrote into `doc`.
+pub(crate) async fn encrypt_plain_webhooks(db: &Db, keys: &MasterKeys) -> Result<(), CallError> {
+    let sql =
+        r#"SELECT id, space_id, doc FROM alerts WHERE webhook_key IS NULL AND doc LIKE '%"webhook":"%'"#;
+    let rows = db.rows(sql, args![]).await?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut tx = db.begin().await?;
+    if let Tx::Sqlite(_) = &tx {
+        // Freed space is zeroed, so that no plain address stays in the file.
+        tx.script("PRAGMA secure_delete = ON").await?;
+    }
+    for row in rows {
+        // One that cannot be read is left as it is; `every_alert` logs it.
+        let Ok(spec) = row.json::<AlertSpec>(2) else { continue };
+        let (key, webhook) = seal(keys, row.id(1)?, row.id(0)?, &spec)?;
+        // Another process may have changed or encrypted it meanwhile.
+        let sql = "UPDATE alerts SET doc = $3, webhook_key = $4, webhook = $5 WHERE id = $1 AND doc = $2";
+        tx.run(sql, args![row.text(0)?, row.text(2)?, doc(&spec)?, key, webhook]).await?;
+    }
+    tx.commit().await
+}
+
+/// Encrypts webhooks that are under an older key under the current one, and returns how many.
+pub(crate) async fn rotate_webhook_keys(db: &Db, keys: &MasterKeys) -> Result<u64, CallError> {
+    let rows = db.rows(
+        "SELECT id, space_id, webhook_key, webhook FROM alerts WHERE webhook_key <> $1",
+        args![keys.ring().current.id()],
+    );
+    let mut moved = 0;
+    let mut tx = db.begin().await?;
+    for row in rows.await? {
+        let (id, space) = (row.text(0)?, row.text(1)?);
+        let old = Sealed { key_id: row.text(2)?, blob: row.bytes(3)? };
+        let opened = open(keys, [&space, &id], &old)?;
+        let new = crypt::seal(&keys.ring(), &place([&space, &id]), &opened)?;
+        let sql = "UPDATE alerts SET webhook_key = $2, webhook = $3 WHERE id = $1 AND webhook = $4";
+        moved += tx.run(sql, args![id, new.key_id, new.blob, old.blob]).await?;
+    }
+    tx.commit().await?;
+    Ok(moved)
+}
+
+/// The webhook of an alert as it is stored: the id of its key, and the ciphertext.
+fn seal(
+    keys: &MasterKeys,
+    space: SpaceId,
+    id: AlertId,
+    spec: &AlertSpec,
+) -> Result<(Option<String>, Option<Vec<u8>>), CallError> {
+    let Some(webhook) = &spec.webhook else { return Ok((None, None)) };
+    let (space, id) = (space.to_string(), id.to_string());
+    let sealed = crypt::seal(&keys.ring(), &place([&space, &id]), &SecretString::from(webhook.as_str()))?;
+    Ok((Some(sealed.key_id), Some(sealed.blob)))
+}
+
+fn open(keys: &MasterKeys, [space, id]: [&str; 2], sealed: &Sealed) -> Result<SecretString, CallError> {
+    crypt::open(&keys.knowing(&sealed.key_id), &place([space, id]), sealed)
+}
+
+/// What the ciphertext of a webhook is bound to. No secret has this owner: theirs are empty or an id.
+fn place([space, id]: [&str; 2]) -> [&str; 3] {
+    [space, "alert", id]
+}
+
+async fn get(store: &Store, tx: &mut Tx, space: SpaceId, id: AlertId) -> Result<Alert, CallError> {
     let row = tx.row(BY_ID, args![space, id]).await?;
-    alert(&row.ok_or_else(|| failure::not_found(&failure::ALERT, id))?)
+    masked_alert(store.keys(), &row.ok_or_else(|| failure::not_found(&failure::ALERT, id))?)
 }
 
 /// Writes how an alert stands, if it still stands as it did before.
@@ -289,14 +432,15 @@ async fn stand(tx: &mut Tx, space: SpaceId, before: &Alert, after: &Alert) -> Re
 
 fn check_room(count: Option<Row>) -> Result<(), CallError> {
     let count = count.ok_or_else(|| failure::unreadable("no count"))?.number(0)?;
-    if count < MOST {
+    if count < MOST_ALERTS {
         return Ok(());
     }
-    Err(CallError::new(ErrorKind::Conflict, Message::new(&TOO_MANY).with("most", MOST)))
+    Err(CallError::new(ErrorKind::Conflict, Message::new(&TOO_MANY).with("most", MOST_ALERTS)))
 }
 
+/// The definition as it is stored: without its webhook, which has a column of its own.
 fn doc(spec: &AlertSpec) -> Result<String, CallError> {
-    serde_json::to_string(spec).map_err(failure::unreadable)
+    serde_json::to_string(&AlertSpec { webhook: None, ..spec.clone() }).map_err(failure::unreadable)
 }
 
 /// What is put on record of an alert: never its webhook, which may be a credential.

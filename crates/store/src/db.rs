@@ -20,7 +20,7 @@ use crate::insert::{Marks, Rows};
 use crate::postgres::PostgresDb;
 use crate::readers::Reading;
 use crate::row::Row;
-use crate::sqlite::SqliteDb;
+use crate::sqlite::{Damage, SqliteDb};
 
 pub(crate) enum Db {
     Sqlite(SqliteDb),
@@ -59,7 +59,9 @@ impl Db {
             let tx = match self {
                 Self::Sqlite(db) => {
                     let _wanted = db.spare.want();
-                    db.writer.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite)
+                    let begun = db.writer.begin_with("BEGIN IMMEDIATE").await;
+                    let begun = begun.inspect_err(|error| db.damage.note(error));
+                    begun.map(|inner| Tx::Sqlite(SqliteTx { inner, damage: db.damage.clone() }))
                 }
                 Self::Postgres(db) => db.writers.begin().await.map(Tx::Postgres),
             };
@@ -144,8 +146,14 @@ impl Reader<'_> {
 }
 
 pub(crate) enum Tx {
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(SqliteTx),
     Postgres(Transaction<'static, Postgres>),
+}
+
+/// A transaction whose errors tell whether the file is damaged.
+pub(crate) struct SqliteTx {
+    inner: Transaction<'static, Sqlite>,
+    damage: Damage,
 }
 
 impl Tx {
@@ -158,7 +166,8 @@ impl Tx {
         Box::pin(async move {
             let changed = match self {
                 Self::Sqlite(tx) => {
-                    bound::<Sqlite>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
+                    let done = bound::<Sqlite>(sql, args).execute(&mut *tx.inner).await;
+                    done.inspect_err(|error| tx.damage.note(error)).map(|done| done.rows_affected())
                 }
                 Self::Postgres(tx) => {
                     bound::<Postgres>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
@@ -172,10 +181,11 @@ impl Tx {
     pub(crate) async fn rows(&mut self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
         Box::pin(async move {
             let rows = match self {
-                Self::Sqlite(tx) => bound::<Sqlite>(sql, args)
-                    .fetch_all(&mut **tx)
-                    .await
-                    .map(|rows| rows.into_iter().map(Row::Sqlite).collect()),
+                Self::Sqlite(tx) => {
+                    let rows = bound::<Sqlite>(sql, args).fetch_all(&mut *tx.inner).await;
+                    let rows = rows.inspect_err(|error| tx.damage.note(error));
+                    rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
+                }
                 Self::Postgres(tx) => bound::<Postgres>(sql, args)
                     .fetch_all(&mut **tx)
                     .await
@@ -210,7 +220,10 @@ impl Tx {
     pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<(), CallError> {
         Box::pin(async move {
             let done = match self {
-                Self::Sqlite(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
+                Self::Sqlite(tx) => {
+                    let done = tx.inner.execute(sqlx::raw_sql(sql)).await;
+                    done.inspect_err(|error| tx.damage.note(error)).map(drop)
+                }
                 Self::Postgres(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
             };
             done.map_err(failure::of)
@@ -221,7 +234,7 @@ impl Tx {
     pub(crate) async fn commit(self) -> Result<(), CallError> {
         Box::pin(async move {
             let done = match self {
-                Self::Sqlite(tx) => tx.commit().await,
+                Self::Sqlite(tx) => tx.inner.commit().await.inspect_err(|error| tx.damage.note(error)),
                 Self::Postgres(tx) => tx.commit().await,
             };
             done.map_err(failure::of)
@@ -292,6 +305,12 @@ impl From<&Arc<str>> for Arg {
 impl From<Option<String>> for Arg {
     fn from(text: Option<String>) -> Self {
         Self::Text(text)
+    }
+}
+
+impl From<Option<Vec<u8>>> for Arg {
+    fn from(bytes: Option<Vec<u8>>) -> Self {
+        Self::Bytes(bytes)
     }
 }
 

@@ -15,6 +15,7 @@ mod failure;
 mod feed;
 mod history;
 mod insert;
+mod invitations;
 mod keys;
 mod known_agents;
 mod links;
@@ -42,11 +43,13 @@ mod users;
 mod versions;
 
 pub use agents::AgentFilter;
+pub use alerts::MOST_ALERTS;
 pub use apply::Apply;
 pub use chain::{ChainFault, Fault, Verification};
 pub use credential::CredentialHash;
 pub use feed::Changes;
 pub use history::{Action, HistoryEntry, HistoryFilter, Sight, What, no_space};
+pub use invitations::no_invitation;
 pub use keys::{Key, MasterKeys};
 pub use links::{Linked, Signed};
 pub use log::{
@@ -58,8 +61,9 @@ pub use runs::{
     Approval, ChangedConversation, ConversationFilter, RunCounts, RunFilter, RunJournal, RunNews, RunSummary,
 };
 pub use secrets::{SecretInfo, SecretOwnerId};
+pub use sessions::Session;
 pub use store::{Database, Force, Store};
-pub use tools::{PutTool, ToolsSince};
+pub use tools::{PutTool, ToolsSince, ToolsState};
 pub use uploads::Upload;
 pub use versions::{VersionInfo, VersionState};
 
@@ -71,6 +75,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         credential::TEMPLATES,
         crypt::TEMPLATES,
         failure::TEMPLATES,
+        invitations::TEMPLATES,
         keys::TEMPLATES,
         links::TEMPLATES,
         log::TEMPLATES,

@@ -29,11 +29,20 @@ const OWNER: &str = "SELECT personal_of FROM spaces WHERE id = $1";
 
 const NAME: &str = "SELECT name FROM users WHERE id = $1";
 
-const ROLE: &str = "SELECT role FROM members WHERE space_id = $1 AND user_id = $2";
+const ROLE: &str = "SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.space_id = $1 AND m.user_id = $2 AND u.is_active = 1";
+
+const ROLE_OF_MEMBER: &str = "SELECT role FROM members WHERE space_id = $1 AND user_id = $2";
 
 impl Store {
+    /// The role that an active user acts with in a space. Returns `None` if the user is deactivated.
     pub async fn role_of(&self, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
         self.db().row(ROLE, args![space, user]).await?.map(|row| row.word(0)).transpose()
+    }
+
+    /// The role of a member in the list of members, whether the user is active or not. It grants nothing.
+    pub async fn role_of_member(&self, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
+        self.db().row(ROLE_OF_MEMBER, args![space, user]).await?.map(|row| row.word(0)).transpose()
     }
 
     /// The personal space that belongs to a user, and the role there.
@@ -78,7 +87,7 @@ impl Store {
         if role != Role::Admin {
             check_not_last_admin(&mut change.tx, space, user).await?;
         }
-        let before = self::role(&mut change.tx, space, user).await?;
+        let before = role_of_member(&mut change.tx, space, user).await?;
         if before == Some(role) {
             return Ok(());
         }
@@ -100,7 +109,7 @@ impl Store {
             return Err(personal());
         }
         check_not_last_admin(&mut change.tx, space, user).await?;
-        let before = role(&mut change.tx, space, user).await?;
+        let before = role_of_member(&mut change.tx, space, user).await?;
         let Some(named) = change.tx.row(NAME, args![user]).await? else {
             return Err(failure::not_found(&failure::MEMBER, user));
         };
@@ -118,6 +127,11 @@ pub(crate) async fn role(tx: &mut Tx, space: SpaceId, user: UserId) -> Result<Op
     tx.row(ROLE, args![space, user]).await?.map(|row| row.word(0)).transpose()
 }
 
+/// The role of a member, whether the user is active or not.
+async fn role_of_member(tx: &mut Tx, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
+    tx.row(ROLE_OF_MEMBER, args![space, user]).await?.map(|row| row.word(0)).transpose()
+}
+
 pub(crate) async fn put(tx: &mut Tx, space: SpaceId, user: UserId, role: Role) -> Result<(), CallError> {
     let kept = tx.run(
         "INSERT INTO members (space_id, user_id, role) VALUES ($1, $2, $3)
@@ -132,7 +146,7 @@ fn noted(user: UserId, name: String, action: Action, details: Value) -> Note {
     Note { what: What::Member, action, id: user.to_string(), name, version: None, details }
 }
 
-fn personal() -> CallError {
+pub(crate) fn personal() -> CallError {
     CallError::new(ErrorKind::Conflict, Message::new(&PERSONAL))
 }
 

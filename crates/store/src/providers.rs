@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::agents::by_id;
 use crate::db::{Tx, args};
+use crate::feed::Change;
 use crate::history::{Action, Note, What, changed};
 use crate::page::Page;
 use crate::row::Row;
@@ -31,19 +32,8 @@ const BY_ID: &str = "SELECT id, space_id, doc, version, created_at, updated_at
 
 impl Store {
     pub async fn create_provider(&self, space: SpaceId, spec: ProviderSpec) -> Result<Provider, CallError> {
-        name::check(&spec.name)?;
-        let now = now();
-        let id = ProviderId::from(Uuid::now_v7());
-        let provider = Provider { id, space_id: space, spec, version: 1, created_at: now, updated_at: now };
         let mut change = self.change(space).await?;
-        check_name(&mut change.tx, &provider).await?;
-        let added = change.tx.run(
-            "INSERT INTO providers (id, space_id, name, doc, version, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, 1, $5, $5)",
-            args![id, space, &provider.spec.name, doc(&provider.spec)?, now],
-        );
-        added.await?;
-        change.note(noted(&provider, Action::Created, json!({}))).await?;
+        let provider = add(&mut change, space, spec).await?;
         change.commit().await?;
         Ok(provider)
     }
@@ -84,20 +74,8 @@ impl Store {
         spec: ProviderSpec,
         expected: u64,
     ) -> Result<Provider, CallError> {
-        name::check(&spec.name)?;
         let mut change = self.change(space).await?;
-        let before = get(&mut change.tx, space, id).await?;
-        failure::check_version(&before.spec.name, before.version, expected)?;
-        let details = json!({"changed": changed(&before.spec, &spec)});
-        let after = Provider { spec, version: before.version + 1, updated_at: now(), ..before };
-        check_name(&mut change.tx, &after).await?;
-        let kept = change.tx.run(
-            "UPDATE providers SET name = $3, doc = $4, version = $5, updated_at = $6
-             WHERE space_id = $1 AND id = $2",
-            args![space, id, &after.spec.name, doc(&after.spec)?, after.version, after.updated_at],
-        );
-        kept.await?;
-        change.note(noted(&after, Action::Updated, details)).await?;
+        let after = replace(&mut change, space, id, spec, expected).await?;
         change.commit().await?;
         Ok(after)
     }
@@ -109,14 +87,69 @@ impl Store {
         expected: Option<u64>,
     ) -> Result<(), CallError> {
         let mut change = self.change(space).await?;
-        let before = get(&mut change.tx, space, id).await?;
-        if let Some(expected) = expected {
-            failure::check_version(&before.spec.name, before.version, expected)?;
-        }
-        change.tx.run("DELETE FROM providers WHERE space_id = $1 AND id = $2", args![space, id]).await?;
-        change.note(noted(&before, Action::Deleted, json!({}))).await?;
+        remove(&mut change, space, id, expected).await?;
         change.commit().await
     }
+}
+
+/// Adds a provider within a change.
+pub(crate) async fn add(
+    change: &mut Change<'_>,
+    space: SpaceId,
+    spec: ProviderSpec,
+) -> Result<Provider, CallError> {
+    name::check(&spec.name)?;
+    let now = now();
+    let id = ProviderId::from(Uuid::now_v7());
+    let provider = Provider { id, space_id: space, spec, version: 1, created_at: now, updated_at: now };
+    check_name(&mut change.tx, &provider).await?;
+    let added = change.tx.run(
+        "INSERT INTO providers (id, space_id, name, doc, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, 1, $5, $5)",
+        args![id, space, &provider.spec.name, doc(&provider.spec)?, now],
+    );
+    added.await?;
+    change.note(noted(&provider, Action::Created, json!({}))).await?;
+    Ok(provider)
+}
+
+/// Replaces a provider within a change.
+pub(crate) async fn replace(
+    change: &mut Change<'_>,
+    space: SpaceId,
+    id: ProviderId,
+    spec: ProviderSpec,
+    expected: u64,
+) -> Result<Provider, CallError> {
+    name::check(&spec.name)?;
+    let before = get(&mut change.tx, space, id).await?;
+    failure::check_version(&before.spec.name, before.version, expected)?;
+    let details = json!({"changed": changed(&before.spec, &spec)});
+    let after = Provider { spec, version: before.version + 1, updated_at: now(), ..before };
+    check_name(&mut change.tx, &after).await?;
+    let kept = change.tx.run(
+        "UPDATE providers SET name = $3, doc = $4, version = $5, updated_at = $6
+         WHERE space_id = $1 AND id = $2",
+        args![space, id, &after.spec.name, doc(&after.spec)?, after.version, after.updated_at],
+    );
+    kept.await?;
+    change.note(noted(&after, Action::Updated, details)).await?;
+    Ok(after)
+}
+
+/// Deletes a provider within a change.
+pub(crate) async fn remove(
+    change: &mut Change<'_>,
+    space: SpaceId,
+    id: ProviderId,
+    expected: Option<u64>,
+) -> Result<(), CallError> {
+    let before = get(&mut change.tx, space, id).await?;
+    if let Some(expected) = expected {
+        failure::check_version(&before.spec.name, before.version, expected)?;
+    }
+    change.tx.run("DELETE FROM providers WHERE space_id = $1 AND id = $2", args![space, id]).await?;
+    change.note(noted(&before, Action::Deleted, json!({}))).await
 }
 
 /// What is put on record of a provider that was changed.

@@ -1,6 +1,7 @@
 //! Connections that read an embedded database. A pool asks each how it is whenever it is given back, which wakes two
 //! threads for every read; a file does not hang up.
 
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -8,7 +9,7 @@ use sqlx::{Connection as _, Error};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use crate::sqlite::PATIENCE;
+use crate::sqlite::{Damage, PATIENCE};
 
 /// So many read at once.
 const MOST: usize = 4;
@@ -18,6 +19,7 @@ pub(crate) struct Readers {
     /// Those that nobody uses.
     free: Mutex<Vec<SqliteConnection>>,
     seats: Semaphore,
+    damage: Damage,
 }
 
 /// One of them, in the hands of somebody who gives it back when it is dropped.
@@ -29,12 +31,23 @@ pub(crate) struct Reading<'a> {
 
 impl Readers {
     /// Each is opened when it is first needed.
-    pub(crate) fn new(options: SqliteConnectOptions) -> Self {
-        Self { options: Box::new(options), free: Mutex::default(), seats: Semaphore::new(MOST) }
+    pub(crate) fn new(options: SqliteConnectOptions, damage: Damage) -> Self {
+        Self { options: Box::new(options), free: Mutex::default(), seats: Semaphore::new(MOST), damage }
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The path of the database file.
+    pub(crate) fn file(&self) -> &Path {
+        self.options.get_filename()
+    }
+
+    /// Opens a connection that is not one of these, for a statement that takes long.
+    pub(crate) async fn connect(&self) -> Result<SqliteConnection, Error> {
+        let connected = SqliteConnection::connect_with(&self.options).await;
+        connected.inspect_err(|error| self.damage.note(error))
     }
 
     pub(crate) async fn take(&self) -> Result<Reading<'_>, Error> {
@@ -43,7 +56,7 @@ impl Readers {
         let free = self.free().pop();
         let connection = match free {
             Some(connection) => connection,
-            None => SqliteConnection::connect_with(&self.options).await?,
+            None => self.connect().await?,
         };
         Ok(Reading { connection: Some(connection), readers: self, _seat: seat })
     }
@@ -64,7 +77,8 @@ impl Readers {
 impl Reading<'_> {
     /// One that failed is not used again.
     pub(crate) fn heed<T>(&mut self, read: Result<T, Error>) -> Result<T, Error> {
-        if read.is_err() {
+        if let Err(error) = &read {
+            self.readers.damage.note(error);
             self.connection = None;
         }
         read

@@ -13,7 +13,7 @@ use crate::history::{Action, Note, What};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
-use crate::{Store, failure, name};
+use crate::{Store, alerts, failure, name};
 
 haft_core::templates! {
     TOO_LONG = "store.secretTooLong",
@@ -66,6 +66,7 @@ impl SecretOwnerId {
 pub struct SecretInfo {
     pub name: String,
     pub owner: SecretOwnerId,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     pub updated_at: Timestamp,
 }
 
@@ -105,9 +106,14 @@ pub(crate) async fn put(
     change.note(noted(owner, Action::Set, name)).await
 }
 
-/// The ids of all keys that secrets are encrypted under.
+/// The ids of all keys that secrets and webhooks are encrypted under.
 pub(crate) async fn key_ids(db: &Db) -> Result<Vec<String>, CallError> {
-    let rows = db.rows("SELECT DISTINCT key_id FROM secrets ORDER BY key_id", args![]).await?;
+    let rows = db.rows(
+        "SELECT key_id FROM secrets
+         UNION SELECT webhook_key FROM alerts WHERE webhook_key IS NOT NULL ORDER BY 1",
+        args![],
+    );
+    let rows = rows.await?;
     rows.iter().map(|row| row.text(0)).collect()
 }
 
@@ -204,7 +210,7 @@ impl Store {
             );
             let rows = rows.await?;
             if rows.is_empty() {
-                return Ok(moved);
+                return Ok(moved + alerts::rotate_webhook_keys(self.db(), self.keys()).await?);
             }
             let mut tx = self.db().begin().await?;
             for row in rows {

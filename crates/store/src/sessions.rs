@@ -2,34 +2,71 @@
 
 use std::time::Duration;
 
+use haft_core::id::TokenId;
 use haft_core::user::User;
 use haft_core::{CallError, UserId};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::Store;
 use crate::credential::{self, CredentialHash};
 use crate::db::args;
 use crate::feed::identity;
+use crate::row::Row;
 use crate::store::now;
 use crate::users::user;
+use crate::{Store, failure};
+
+/// A console session that has not ended.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub user: User,
+    pub expires_at: Timestamp,
+    /// The expiry of the token that the session was made from, if that has one.
+    pub token_expires_at: Option<Timestamp>,
+}
 
 impl Store {
-    /// Begins a session, and gives the value for its cookie.
+    /// Creates a session, and returns the value for its cookie.
     pub async fn create_session(&self, user: UserId, lifetime: Duration) -> Result<SecretString, CallError> {
         let sql = "INSERT INTO sessions (hash, user_id, expires_at) VALUES ($1, $2, $3)";
         self.keep_credential(sql, user, lifetime).await
     }
 
-    /// Whose session it is and when it ends; nothing when it ended, or its user is inactive.
-    pub async fn find_session(&self, hash: &CredentialHash) -> Result<Option<(User, Timestamp)>, CallError> {
+    /// Creates a session that ends with a token of the user, when the token expires or is deleted. Returns the
+    /// value for its cookie.
+    pub async fn create_session_of_token(
+        &self,
+        user: UserId,
+        token: TokenId,
+        lifetime: Duration,
+    ) -> Result<SecretString, CallError> {
+        let value = credential::make("")?;
+        let hash = CredentialHash::of(value.expose_secret());
+        let latest = now().saturating_add(lifetime).unwrap_or(Timestamp::MAX);
+        let mut tx = self.db().begin().await?;
+        let sql = "SELECT expires_at FROM tokens WHERE id = $1 AND user_id = $2";
+        let row = tx.row(sql, args![token, user]).await?;
+        let row = row.ok_or_else(|| failure::not_found(&failure::TOKEN, token))?;
+        let expires = row.maybe_time(0)?.map_or(latest, |expires| expires.min(latest));
+        let sql = "INSERT INTO sessions (hash, user_id, expires_at, token_id) VALUES ($1, $2, $3, $4)";
+        tx.run(sql, args![hash.to_vec(), user, expires, token]).await?;
+        tx.commit().await?;
+        Ok(value)
+    }
+
+    /// Returns `None` if the session ended, or its user is inactive.
+    pub async fn find_session(&self, hash: &CredentialHash) -> Result<Option<Session>, CallError> {
         let row = self.db().row(
-            "SELECT u.id, u.name, u.is_admin, u.is_active, u.created_at, s.expires_at
-             FROM sessions s JOIN users u ON u.id = s.user_id
+            "SELECT u.id, u.name, u.is_admin, u.is_active, u.created_at, s.expires_at, t.expires_at
+             FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN tokens t ON t.id = s.token_id
              WHERE s.hash = $1 AND s.expires_at > $2 AND u.is_active = 1",
             args![hash.to_vec(), now()],
         );
-        row.await?.map(|row| Ok((user(&row, 0)?, row.time(5)?))).transpose()
+        let session = |row: Row| {
+            let (expires_at, token_expires_at) = (row.time(5)?, row.maybe_time(6)?);
+            Ok(Session { user: user(&row, 0)?, expires_at, token_expires_at })
+        };
+        row.await?.map(session).transpose()
     }
 
     /// Ends a session; one that is not there has ended already.

@@ -5,6 +5,8 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::ErrorKind as IoErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haft_core::{CallError, ErrorKind, Message};
@@ -27,6 +29,12 @@ haft_core::templates! {
     NO_DIRECTORY = "store.directory",
         "the data directory {directory} cannot be used",
         "数据目录 {directory} 无法使用";
+    EMPTIED = "store.emptied",
+        "{file} is missing or empty, but {log} beside it belongs to an existing installation. Restore {file} from a backup; to start a new installation, use another directory.",
+        "{file} 缺失或为空，但同目录的 {log} 属于已有的安装。请从备份恢复 {file}；如要全新安装，请使用其他目录。";
+    DAMAGED = "store.damaged",
+        "The database file {file} is damaged. Restore it from a backup.",
+        "数据库文件 {file} 已损坏。请从备份恢复。";
     BACKUP_EXISTS = "store.backupExists",
         "{path} exists already; a backup never overwrites a file",
         "{path} 已存在；备份不会覆盖已有文件";
@@ -35,18 +43,50 @@ haft_core::templates! {
         "无法将备份写入 {path}";
 }
 
-const DATABASE: &str = "haft.db";
+pub(crate) const DATABASE: &str = "haft.db";
+/// The call log beside it.
+pub(crate) const LOG_FILE: &str = "calls.db";
 const LOCK: &str = "haft.lock";
 const PAGE: u32 = 4096;
 /// So many statements are kept prepared: those that write many rows have a form for each number of them.
 pub(crate) const STATEMENTS: usize = 256;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The maximum size of a file whose pages are checked at the start: to read that much takes a few seconds.
+const MAX_CHECKED: u64 = 256 << 20;
+
+/// Remembers that a database file turned out to be damaged.
+#[derive(Clone, Default)]
+pub(crate) struct Damage(Arc<AtomicBool>);
+
+impl Damage {
+    /// Looks at an error: SQLITE_CORRUPT and SQLITE_NOTADB mean damage.
+    pub(crate) fn note(&self, error: &sqlx::Error) {
+        let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
+        if code.is_some_and(|code| matches!(code & 0xff, 11 | 26)) {
+            self.set();
+        }
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Fails if damage was found before.
+    pub(crate) fn check(&self, file: &str) -> Result<(), CallError> {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(CallError::new(ErrorKind::Internal, Message::new(&DAMAGED).with("file", file)));
+        }
+        Ok(())
+    }
+}
+
 pub(crate) struct SqliteDb {
     pub(crate) writer: SqlitePool,
     pub(crate) spare: Spare,
     /// Nobody but the writer, in memory.
     pub(crate) readers: Option<Readers>,
+    pub(crate) damage: Damage,
     /// Held by the store for as long as anybody may write; in memory there is nothing to hold.
     _lock: Option<File>,
 }
@@ -54,9 +94,18 @@ pub(crate) struct SqliteDb {
 impl SqliteDb {
     pub(crate) async fn open(directory: &Path) -> Result<Self, CallError> {
         let lock = lock(directory)?;
+        let size = |file: &str| std::fs::metadata(directory.join(file)).map_or(0, |data| data.len());
+        let is_used = size(LOG_FILE) > 0;
+        if is_used && size(DATABASE) == 0 {
+            return Err(emptied(directory));
+        }
         // What was answered is there after a power cut: a task that was taken on, and what became of it.
         let synchronous = SqliteSynchronous::Full;
         let database = Self::beside(directory, DATABASE, PAGE, synchronous, SQLITE_RESTED).await?;
+        let first = sqlx::query("SELECT 1 FROM sqlite_master LIMIT 1").fetch_optional(&database.writer).await;
+        if is_used && first.map_err(failure::of)?.is_none() {
+            return Err(emptied(directory));
+        }
         Ok(Self { _lock: Some(lock), ..database })
     }
 
@@ -101,10 +150,12 @@ impl SqliteDb {
                     Ok(!connection.is_in_transaction())
                 })
             });
+        let damage = Damage::default();
         Ok(Self {
             writer: writer.connect_with(writing).await.map_err(failure::of)?,
             spare: Spare::default(),
-            readers: Some(Readers::new(options.read_only(true))),
+            readers: Some(Readers::new(options.read_only(true), damage.clone())),
+            damage,
             _lock: None,
         })
     }
@@ -121,7 +172,37 @@ impl SqliteDb {
                 Box::pin(async move { connection.execute(SQLITE_RESTED).await.map(drop) })
             });
         let only = pool.connect_with(options).await.map_err(failure::of)?;
-        Ok(Self { writer: only, spare: Spare::never(), readers: None, _lock: None })
+        let damage = Damage::default();
+        Ok(Self { writer: only, spare: Spare::never(), readers: None, damage, _lock: None })
+    }
+
+    /// Looks for damaged pages, unless the file is larger than [`MAX_CHECKED`]. `damage` remembers the result.
+    pub(crate) async fn check_pages(&self) {
+        let Some(readers) = &self.readers else { return };
+        let file = readers.file();
+        let size = std::fs::metadata(file).map_or(0, |data| data.len());
+        if size > MAX_CHECKED {
+            tracing::info!(file = %file.display(), size, "The database file is too large to check its pages");
+            return;
+        }
+        // A connection of its own: the others stay free for requests.
+        let checked = async {
+            let mut connection = readers.connect().await?;
+            let check = sqlx::query_scalar::<_, String>("PRAGMA quick_check(1)");
+            let result = check.fetch_one(&mut connection).await?;
+            connection.close().await.map(|()| result)
+        };
+        match checked.await {
+            Ok(result) if result == "ok" => {}
+            Ok(result) => {
+                self.damage.set();
+                tracing::error!(file = %file.display(), %result, "The database file is damaged");
+            }
+            Err(error) => {
+                self.damage.note(&error);
+                tracing::error!(file = %file.display(), %error, "The database file cannot be checked");
+            }
+        }
     }
 
     /// Writes rows, all or none of them, in one message to SQLite's thread.
@@ -139,6 +220,7 @@ impl SqliteDb {
         let mut connection = self.spare.take(&self.writer).await?;
         let written = bound::<Sqlite>(AssertSqlSafe(sql), values).execute(&mut *connection).await;
         if let Err(error) = written {
+            self.damage.note(&error);
             if !is_one {
                 // Whatever it has begun is taken back as it is closed.
                 drop(connection.detach());
@@ -178,6 +260,13 @@ impl SqliteDb {
         };
         copied.map(drop).map_err(failure::of)
     }
+}
+
+/// The error for a directory whose call log shows that it was used, and whose database holds nothing.
+fn emptied(directory: &Path) -> CallError {
+    let file = |name| directory.join(name).display().to_string();
+    let message = Message::new(&EMPTIED).with("file", file(DATABASE)).with("log", file(LOG_FILE));
+    CallError::new(ErrorKind::Conflict, message)
 }
 
 fn lock(directory: &Path) -> Result<File, CallError> {

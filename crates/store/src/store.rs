@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_core::{CallError, ErrorKind, Message, UserId};
+use haft_engine::Supervisor;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::db::Db;
 use crate::keys::MasterKeys;
 use crate::known_agents::KnownAgents;
 use crate::postgres::{self, PostgresDb};
-use crate::sqlite::SqliteDb;
-use crate::{feed, migrate, secrets};
+use crate::sqlite::{DATABASE, SqliteDb};
+use crate::{alerts, feed, migrate, secrets};
 
 haft_core::templates! {
     ONLY_SQLITE = "store.onlySqlite",
@@ -50,6 +52,7 @@ struct Inner {
     changed: watch::Sender<u64>,
     hashing: Semaphore,
     agents: KnownAgents,
+    supervisor: Supervisor,
     /// Ended when the last clone goes.
     _listening: JoinSet<()>,
 }
@@ -58,6 +61,15 @@ impl Store {
     /// Opens what is there, or makes it, and brings it up to date. Refused when there are secrets that none
     /// of the keys opens.
     pub async fn open(database: &Database, keys: MasterKeys) -> Result<Self, CallError> {
+        Self::open_supervised(database, keys, Supervisor::default()).await
+    }
+
+    /// Opens a store whose background tasks run under a supervisor of the process.
+    pub async fn open_supervised(
+        database: &Database,
+        keys: MasterKeys,
+        supervisor: Supervisor,
+    ) -> Result<Self, CallError> {
         let db = match database {
             Database::Sqlite(directory) => Db::Sqlite(SqliteDb::open(directory).await?),
             Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
@@ -65,10 +77,15 @@ impl Store {
         };
         migrate::migrate(&db).await?;
         keys.check(secrets::key_ids(&db).await?)?;
+        alerts::encrypt_plain_webhooks(&db, &keys).await?;
         let changed = watch::Sender::new(feed::current(&db).await?);
         let mut listening = JoinSet::new();
         if let Db::Postgres(db) = &db {
-            listening.spawn(postgres::listen(db.pool.clone(), changed.clone()));
+            let (pool, changed, supervisor) = (db.pool.clone(), changed.clone(), supervisor.clone());
+            listening.spawn(async move {
+                let start = || postgres::listen(pool.clone(), changed.clone());
+                supervisor.run("change listener", &CancellationToken::new(), start).await;
+            });
         }
         let hashing = Semaphore::new(HASHING_AT_ONCE);
         let inner = Arc::new(Inner {
@@ -77,6 +94,7 @@ impl Store {
             changed,
             hashing,
             agents: KnownAgents::default(),
+            supervisor,
             _listening: listening,
         });
         Ok(Self { inner, actor: None })
@@ -88,9 +106,28 @@ impl Store {
         Self { inner: self.inner.clone(), actor: user }
     }
 
-    /// Whether the database answers.
+    /// Fails if the database does not answer, or a statement found its file damaged.
     pub async fn check(&self) -> Result<(), CallError> {
+        if let Db::Sqlite(db) = self.db() {
+            db.damage.check(DATABASE)?;
+        }
         self.current_revision().await.map(drop)
+    }
+
+    /// Looks for damaged pages in the file of an embedded database; `check` fails after one was found.
+    pub async fn check_pages(&self) {
+        if let Db::Sqlite(db) = self.db() {
+            db.check_pages().await;
+        }
+    }
+
+    /// Fails with a conflict if a newer program upgraded the database, which several processes share, since this one
+    /// opened it.
+    pub async fn check_schema(&self) -> Result<(), CallError> {
+        match self.is_shared() {
+            true => migrate::check_version(self.db().row(migrate::ACTUAL, Vec::new()).await?),
+            false => Ok(()),
+        }
     }
 
     /// Lets go of the connections; whatever is asked afterwards is `Unavailable`.
@@ -104,6 +141,11 @@ impl Store {
             Db::Sqlite(db) => db.vacuum_into(path).await,
             Db::Postgres(_) => Err(CallError::new(ErrorKind::BadRequest, Message::new(&ONLY_SQLITE))),
         }
+    }
+
+    /// The supervisor of this process's background tasks.
+    pub fn supervisor(&self) -> &Supervisor {
+        &self.inner.supervisor
     }
 
     pub(crate) fn actor(&self) -> Option<UserId> {

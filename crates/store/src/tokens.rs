@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use haft_core::id::TokenId;
+use haft_core::timestamp::rfc3339;
 use haft_core::user::{Identity, Scope, Token};
 use haft_core::{CallError, SpaceId, UserId};
 use jiff::Timestamp;
@@ -136,7 +137,7 @@ impl Store {
             ],
         );
         added.await?;
-        let details = json!({"userId": user, "scope": scope, "expiresAt": expires});
+        let details = json!({"userId": user, "scope": scope, "expiresAt": expires.map(rfc3339)});
         change.note_in(space, noted(&token, Action::Created, details)).await?;
         change.commit().await?;
         Ok(token)

@@ -41,6 +41,15 @@ pub struct ToolsSince {
     pub changed: Vec<ToolVersion>,
 }
 
+/// What can be told of a space's tools without reading any: equal where none was changed, added or deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolsState {
+    /// Of the last change of any of them.
+    pub revision: u64,
+    /// Those that have a live version.
+    pub count: u64,
+}
+
 /// A tool's row.
 pub(crate) struct Known {
     pub(crate) name: String,
@@ -96,8 +105,34 @@ fn changed(row: &Row) -> Result<((ToolId, u64), Option<ToolVersion>), CallError>
     Ok((live, version))
 }
 
+fn decode_tools(rows: &[Row], space: SpaceId) -> Result<ToolsSince, CallError> {
+    let mut tools = ToolsSince { live: Vec::with_capacity(rows.len()), changed: Vec::new() };
+    for row in rows {
+        match changed(row) {
+            Ok((live, version)) => {
+                tools.live.push(live);
+                tools.changed.extend(version);
+            }
+            Err(error) => {
+                let id = row.text(0)?;
+                tracing::warn!(tool.id = id, space.id = %space, cause = %error, "A stored tool cannot be read");
+            }
+        }
+    }
+    Ok(tools)
+}
+
 impl Store {
-    /// What became of a space's tools since a revision. One that cannot be read is left out, and logged.
+    /// Whether a space's tools are still those that somebody knows.
+    pub async fn tools_state(&self, space: SpaceId) -> Result<ToolsState, CallError> {
+        let sql = "SELECT COALESCE(MAX(revision), 0), COUNT(live_version) FROM tools WHERE space_id = $1";
+        let row = self.db().row(sql, args![space]).await?;
+        let row = row.ok_or_else(|| failure::unreadable("no count"))?;
+        Ok(ToolsState { revision: row.number(0)?, count: row.number(1)? })
+    }
+
+    /// Returns a space's live tools and those that changed since `revision`. Tools that cannot be decoded are left
+    /// out and logged.
     pub async fn tools_since(&self, space: SpaceId, revision: u64) -> Result<ToolsSince, CallError> {
         let rows = self.db().rows(
             "SELECT t.id, t.space_id, t.owner_id, v.version, t.created_at, v.created_at,
@@ -106,20 +141,10 @@ impl Store {
              WHERE t.space_id = $1 ORDER BY t.name",
             args![space, revision],
         );
-        let mut tools = ToolsSince { live: Vec::new(), changed: Vec::new() };
-        for row in rows.await? {
-            match changed(&row) {
-                Ok((live, version)) => {
-                    tools.live.push(live);
-                    tools.changed.extend(version);
-                }
-                Err(error) => {
-                    let id = row.text(0)?;
-                    tracing::warn!(tool.id = id, space.id = %space, cause = %error, "A stored tool cannot be read");
-                }
-            }
-        }
-        Ok(tools)
+        let rows = rows.await?;
+        // Thousands of definitions take long to decode: not on a thread that serves requests.
+        let decoded = tokio::task::spawn_blocking(move || decode_tools(&rows, space)).await;
+        decoded.map_err(failure::unreadable)?
     }
 
     /// The live version of a tool.

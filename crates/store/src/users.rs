@@ -158,6 +158,12 @@ impl Store {
         Ok(user.filter(|user| is_right && user.is_active))
     }
 
+    /// Whether the user can log in with a password.
+    pub async fn has_password(&self, id: UserId) -> Result<bool, CallError> {
+        let row = self.db().row("SELECT user_id FROM passwords WHERE user_id = $1", args![id]);
+        Ok(row.await?.is_some())
+    }
+
     /// An inactive user keeps everything and can do nothing; an admin runs the installation.
     pub async fn set_user_rights(
         &self,

@@ -48,6 +48,7 @@ pub struct VersionInfo {
     pub version: u64,
     pub state: VersionState,
     pub note: String,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     pub created_at: Timestamp,
     pub created_by: Option<UserId>,
 }

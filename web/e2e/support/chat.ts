@@ -52,6 +52,6 @@ export async function say(page: Page, text: string): Promise<void> {
 /** The answer has come to its end. */
 export const ended = (page: Page) => page.getByRole('button', { name: 'Answer again' });
 
-export const call = (page: Page, name: string | RegExp) => page.getByRole('region', { name: 'Tool calls' }).getByRole('button', { name });
+export const call = (page: Page, name: string | RegExp) => page.getByRole('group', { name: 'Tool calls' }).getByRole('button', { name });
 
 export { expect } from '@playwright/test';

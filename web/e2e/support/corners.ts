@@ -26,7 +26,7 @@ export function everywhere(made: Furnished): Moment[] {
   ];
 }
 
-const PARTS: readonly (readonly [en: string, zh: string])[] = [['Headers', '请求头'], ['Body', '请求体'], ['Auth', '认证'], ['Arguments', '工具参数'], ['Response', '响应'], ['Limits', '限制']];
+const PARTS: readonly (readonly [en: string, zh: string])[] = [['Headers', '请求头'], ['Body', '请求体'], ['Auth', '认证'], ['Safety', '安全'], ['Arguments', '工具参数'], ['Response', '响应'], ['Limits', '限制']];
 
 const LATER: readonly (readonly [en: string, zh: string])[] = [['It is asked again', '轮询查询'], ['It calls back', '回调通知']];
 

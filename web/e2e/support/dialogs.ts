@@ -145,7 +145,7 @@ async function rollBack(page: Page, say: Say): Promise<void> {
 
 async function leaveTool(page: Page, say: Say): Promise<void> {
   await page.getByRole('textbox', { name: say('Name', '名称'), exact: true }).fill('search_flights');
-  await page.getByRole('link', { name: say('Calls', '调用'), exact: true }).click();
+  await page.getByRole('link', { name: say('Overview', '概览'), exact: true }).click();
   await expect(page.getByRole('dialog', { name: say('Leave without saving?', '不保存就离开？') })).toBeVisible();
 }
 

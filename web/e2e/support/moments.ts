@@ -79,7 +79,7 @@ async function editSaid(page: Page, say: Say): Promise<void> {
 }
 
 async function editAsked(page: Page, say: Say): Promise<void> {
-  await page.getByRole('region', { name: say('Tool calls', '工具调用') }).getByRole('button', { name: say('Edit', '编辑'), exact: true }).click();
+  await page.getByRole('group', { name: say('Tool calls', '工具调用') }).getByRole('button', { name: say('Edit', '编辑'), exact: true }).click();
   await expect(page.getByRole('button', { name: say('Approve as edited', '按修改后的参数批准') })).toBeVisible();
 }
 

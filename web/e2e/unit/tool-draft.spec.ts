@@ -158,6 +158,8 @@ test('what is wrong is sorted to its place', () => {
   expect(placeOf('config.params.a', post({}))).toBe('body');
   expect(placeOf('config.security.maxResponseSize', WEATHER)).toBe('answer');
   expect(placeOf('rateLimit.perMinute', WEATHER)).toBe('limits');
+  for (const path of ['effect', 'policy', 'askWhen', 'config.security.allowedDomains.0']) expect(placeOf(path, WEATHER)).toBe('safety');
+  expect(placeOf('config.security.timeout', WEATHER)).toBe('limits');
   expect(placeOf('config.imported', WEATHER)).toBeUndefined();
   expect(isUntouched(NEW_TOOL, 'name')).toBe(true);
   expect(isUntouched(WEATHER, 'config.redact.0')).toBe(false);

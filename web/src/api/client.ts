@@ -38,6 +38,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the session is refused because its chosen space is gone, or its user no longer in it. */
+export function isSpaceLost(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403 && error.details['what'] === 'space';
+}
+
 function isViolation(value: unknown): value is Violation {
   return typeof value === 'object' && value !== null && 'path' in value && 'message' in value;
 }

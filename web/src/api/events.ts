@@ -1,4 +1,6 @@
-// What happens in the space while it happens: one stream for the whole console, which comes again by itself.
+// Events of the space as they happen. The tabs of a space share one stream, and few spaces have one at a time: a browser
+// opens six connections to a server over HTTP/1.1, and a stream in each tab would use them up.
+import { inSlot, leadInTurn } from './leader';
 import { readEvents } from './sse';
 
 /** An event as the server tells it; `type` says which fields there are. */
@@ -10,6 +12,20 @@ export interface HaftEvent {
 type Listener = (event: HaftEvent) => void;
 export type StreamState = 'connecting' | 'open' | 'lost';
 
+/** What tabs say to each other. Only the leader reads from the server. */
+type TabMessage =
+  | { kind: 'event'; id: string | undefined; data: string }
+  | { kind: 'state'; state: StreamState }
+  /** A tab that was just opened asks how the stream is, and the leader answers. */
+  | { kind: 'hello' }
+  | { kind: 'welcome'; state: StreamState; last: string | undefined };
+
+/** Maximum number of streams over all spaces. Conversations hold three connections at most, so one is left for requests. */
+const STREAMS = 2;
+/** Interval in which the pages of a space without a stream are read again. */
+const POLL_PAUSE = 30_000;
+const READY = JSON.stringify({ type: 'ready' } satisfies HaftEvent);
+
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 15_000;
 
@@ -18,15 +34,30 @@ export class EventStream {
   private readonly watchers = new Set<() => void>();
   private last: string | undefined;
   private now: StreamState = 'connecting';
+  /** The signal of the session in which this tab leads; undefined in the tabs that only listen to the leader. */
+  private leading: AbortSignal | undefined;
+  private channel: BroadcastChannel | undefined;
+  private session: AbortController | undefined;
 
-  /** Follows events until the answer is called. */
+  /** `name` says whose events these are; tabs with the same name share a stream. */
+  constructor(private readonly name: string) {}
+
+  /** Follows events until the returned function is called; pauses while the page is in the back/forward cache. */
   open(): () => void {
-    const ending = new AbortController();
-    void this.follow(ending.signal);
-    return () => ending.abort();
+    const isOver = new AbortController();
+    const { signal } = isOver;
+    window.addEventListener('pageshow', this.resume, { signal });
+    window.addEventListener('pagehide', this.pause, { signal });
+    document.addEventListener('resume', this.resume, { signal });
+    document.addEventListener('freeze', this.pause, { signal });
+    this.resume();
+    return () => {
+      isOver.abort();
+      this.pause();
+    };
   }
 
-  /** Hears every event; the answer stops that. */
+  /** Hears every event; the returned function stops that. */
   listen(listener: Listener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -39,41 +70,128 @@ export class EventStream {
 
   readonly state = (): StreamState => this.now;
 
+  private readonly resume = (): void => {
+    if (this.session !== undefined) return;
+    const session = new AbortController();
+    this.session = session;
+    const channel = new BroadcastChannel(this.name);
+    this.channel = channel;
+    let isWelcome = false;
+    channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+      if (data.kind === 'welcome' && isWelcome) return;
+      isWelcome ||= data.kind === 'welcome';
+      this.receive(data);
+    };
+    this.send({ kind: 'hello' });
+    leadInTurn(this.name, session.signal, (signal) => this.lead(signal));
+  };
+
+  private readonly pause = (): void => {
+    this.session?.abort();
+    this.session = undefined;
+    this.channel?.close();
+    this.channel = undefined;
+    this.leading = undefined;
+  };
+
+  private send(message: TabMessage): void {
+    this.channel?.postMessage(message);
+  }
+
+  private receive(message: TabMessage): void {
+    if (this.leading !== undefined) {
+      if (message.kind === 'hello') this.send({ kind: 'welcome', state: this.now, last: this.last });
+      return;
+    }
+    switch (message.kind) {
+      case 'event': { this.emit(message.id, message.data); return; }
+      case 'state': { this.become(message.state); return; }
+      case 'welcome':
+        this.last = message.last;
+        this.become(message.state);
+        // The server greets the leader alone; listeners read again what they may have missed.
+        if (message.state === 'open') this.emit(undefined, READY);
+        return;
+      case 'hello':
+    }
+  }
+
+  /** Emits an event in this tab and in the others of the space. */
+  private emitToAll(id: string | undefined, data: string): void {
+    this.send({ kind: 'event', id, data });
+    this.emit(id, data);
+  }
+
+  private emit(id: string | undefined, data: string): void {
+    this.last = id ?? this.last;
+    const event = JSON.parse(data) as HaftEvent;
+    for (const listener of this.listeners) listener(event);
+  }
+
   private become(state: StreamState): void {
     if (this.now === state) return;
     this.now = state;
     for (const watcher of this.watchers) watcher();
   }
 
-  private async follow(ending: AbortSignal): Promise<void> {
-    const isOver = () => ending.aborted;
+  /** Leads the tabs of the space: reads the stream once a slot is free, and has pages read again until then. */
+  private async lead(signal: AbortSignal): Promise<void> {
+    this.leading = signal;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const poll = () => {
+      if (signal.aborted) return;
+      this.emitToAll(undefined, READY);
+      timer = setTimeout(poll, POLL_PAUSE);
+    };
+    await inSlot({ name: 'haft.streams', count: STREAMS, onWait: poll }, signal, (held) => {
+      clearTimeout(timer);
+      return this.read(held);
+    });
+    clearTimeout(timer);
+    if (this.leading === signal) this.leading = undefined;
+  }
+
+  /** Reads the stream for all tabs of the space until the signal aborts, and reconnects with a growing pause. */
+  private async read(signal: AbortSignal): Promise<void> {
+    const isOver = () => signal.aborted;
+    const tell = (state: StreamState) => {
+      this.become(state);
+      this.send({ kind: 'state', state });
+    };
     let pause = FIRST_PAUSE;
     while (!isOver()) {
       try {
-        await this.once(ending, () => (pause = FIRST_PAUSE));
+        await readEvents('/api/events', {
+          signal,
+          last: this.last,
+          onOpen: () => {
+            pause = FIRST_PAUSE;
+            tell('open');
+          },
+          onEvent: ({ id, data }) => this.emitToAll(id, data),
+        });
       } catch {
-        // Told by the state; the next try says whether it is over.
+        // The state says so; the next attempt shows whether it is over.
       }
-      if (isOver()) return;
-      this.become('lost');
-      await new Promise((done) => setTimeout(done, pause));
+      if (isOver()) break;
+      tell('lost');
+      await pauseOf(pause, signal);
       pause = Math.min(pause * 2, LONGEST_PAUSE);
     }
   }
+}
 
-  private async once(signal: AbortSignal, opened: () => void): Promise<void> {
-    await readEvents('/api/events', {
-      signal,
-      last: this.last,
-      onOpen: () => {
-        opened();
-        this.become('open');
-      },
-      onEvent: ({ id, data }) => {
-        this.last = id ?? this.last;
-        const event = JSON.parse(data) as HaftEvent;
-        for (const listener of this.listeners) listener(event);
-      },
-    });
-  }
+/** Ends early when the signal aborts, since another tab waits for the lock, and when the network is back. */
+function pauseOf(time: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    const over = new AbortController();
+    const end = () => {
+      clearTimeout(timer);
+      over.abort();
+      done();
+    };
+    const timer = setTimeout(end, time);
+    signal.addEventListener('abort', end, { signal: over.signal });
+    window.addEventListener('online', end, { signal: over.signal });
+  });
 }

@@ -1,7 +1,7 @@
 // Who is signed in, where, and what they may do there.
 import { type QueryClient, queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 
-import { api, ApiError, ask, chooseSpace, chosenSpace, type Schemas } from './client';
+import { api, ask, chooseSpace, chosenSpace, isSpaceLost, type Schemas } from './client';
 
 export type Me = Schemas['Me'];
 export type Role = Schemas['Role'];
@@ -19,14 +19,14 @@ export const meQuery = queryOptions({
   refetchOnWindowFocus: 'always',
 });
 
-/** A session is refused in a space that one is no longer in, or that is gone; in one's own it goes on. */
+/** A session in a space that was deleted, or that its user has left, goes on in the user's own space. */
 async function whoAmI(queries: QueryClient): Promise<Me> {
   const read = () => ask(api.GET('/api/me'));
   const chosen = chosenSpace();
   try {
     return await read();
   } catch (error) {
-    if (chosen === null || !(error instanceof ApiError) || error.status !== 401) throw error;
+    if (chosen === null || !isSpaceLost(error)) throw error;
     chooseSpace(null);
     try {
       const me = await read();
@@ -34,7 +34,7 @@ async function whoAmI(queries: QueryClient): Promise<Me> {
       if (queries.getQueryData(ME) !== undefined) location.assign('/');
       return me;
     } catch (again) {
-      // It is the session that has ended: one comes back to where one was.
+      // The session has ended meanwhile: after the login its user comes back to the chosen space.
       chooseSpace(chosen);
       throw again;
     }

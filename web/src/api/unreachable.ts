@@ -11,7 +11,15 @@ const CHUNK = /dynamically imported module|importing a module script failed|vali
 /** What they say when nobody answers, or stops in the middle. */
 const UNREACHABLE = /failed to fetch|network ?error|load failed|(network|internet) connection|could not connect/i;
 
-export const isChunk = (error: unknown): boolean => error instanceof Error && CHUNK.test(error.message);
+/** A file of the console could not be loaded. */
+export class ChunkError extends Error {
+  constructor(cause: unknown) {
+    super(`A file of the console could not be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'ChunkError';
+  }
+}
+
+export const isChunk = (error: unknown): boolean => error instanceof ChunkError || (error instanceof Error && CHUNK.test(error.message));
 
 export const isUnreachable = (error: unknown): boolean => error instanceof TypeError && !isChunk(error) && UNREACHABLE.test(error.message);
 

@@ -1,41 +1,77 @@
 // In the place of a page that could not be loaded or drawn: what happened, and the ways on.
 import { useQueryClient, useQueryErrorResetBoundary } from '@tanstack/react-query';
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
-import { CloudOff, LayoutDashboard, PackageX, RotateCw, ServerCrash, TriangleAlert } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { CloudOff, LayoutDashboard, PackageX, RotateCw, ServerCrash, TriangleAlert, Unplug, WifiOff } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
 
 import { wordsOf } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CopyButton } from '@/components/CopyButton';
+import { Loading } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
 
 import css from './ErrorPage.module.css';
 import { type Failure, failureOf } from './failure';
+import { isReloaded, recordReload, RetryLimit } from './recovery';
+import { useReach } from './useReach';
 
 const WORDS = words(
   {
     chunk: 'This part of the console could not be loaded', chunkText: 'Most likely the server was updated while this page was open. Reloading brings the new console. What was saved is safe.',
-    unreachable: 'The server does not answer', unreachableText: 'It may be starting again, or the connection is lost. Try again in a moment.',
+    unreachable: 'The server does not answer', unreachableText: 'It may be restarting, or the network connection is lost. This page opens by itself when the server answers again.',
+    offline: 'You are offline', offlineText: 'This browser has no network connection. This page opens by itself when the network is back.',
+    failed: 'The request failed', failedText: 'The server answers, but the request did not reach it, or the response was lost on the way. Try again. If it keeps failing, check the network connection and proxies.',
     server: 'The server could not do this', serverText: 'It said:',
     broken: 'This page could not be shown', brokenText: 'Something in the console went wrong. What was saved is safe. If it happens again, tell whoever runs this server:',
     again: 'Try again', reload: 'Reload', home: 'To the overview', request: 'Request id', copy: 'Copy the request id',
   },
   {
     chunk: '控制台的这一部分无法加载', chunkText: '很可能是页面打开期间服务器已更新。重新加载即可获得新的控制台，已保存的内容不受影响。',
-    unreachable: '服务器没有响应', unreachableText: '服务器可能正在重启，或者网络连接已断开。请稍后重试。',
+    unreachable: '服务器没有响应', unreachableText: '服务器可能正在重启，或者网络连接已断开。服务器恢复响应后，此页面会自动打开。',
+    offline: '网络已断开', offlineText: '浏览器没有网络连接。网络恢复后，此页面会自动打开。',
+    failed: '请求失败', failedText: '服务器有响应，但请求未能送达，或响应在途中丢失。请重试；如果仍然失败，请检查网络连接和代理设置。',
     server: '服务器无法完成请求', serverText: '服务器返回：',
     broken: '无法显示此页面', brokenText: '控制台出了问题，已保存的内容不受影响。如果再次发生，请将以下信息告知服务器管理员：',
     again: '重试', reload: '重新加载', home: '返回概览', request: '请求 ID', copy: '复制请求 ID',
   },
 );
 
-const ICONS: Record<Failure['kind'], ReactNode> = {
-  chunk: <PackageX />, unreachable: <CloudOff />, server: <ServerCrash />, broken: <TriangleAlert />,
+/** `failed`: a request failed on the network although the server can be reached. */
+type PageKind = Failure['kind'] | 'offline' | 'failed';
+
+const ICONS: Record<PageKind, ReactNode> = {
+  chunk: <PackageX />, unreachable: <CloudOff />, offline: <WifiOff />, failed: <Unplug />, server: <ServerCrash />, broken: <TriangleAlert />,
 };
+
+/** Retries of requests that failed although the server can be reached. */
+const RETRIES = new RetryLimit(30_000);
 
 export function ErrorPage({ error, reset }: ErrorComponentProps) {
   const t = useWords(WORDS);
-  const { kind, requestId } = failureOf(error);
+  const failure = failureOf(error);
+  const isChunk = failure.kind === 'chunk';
+  const isNetwork = isChunk || failure.kind === 'unreachable';
+  const again = useAgain(reset);
+  const [isRetrying, setIsRetrying] = useState(false);
+  const retry = async () => {
+    setIsRetrying(true);
+    await again();
+    setIsRetrying(false);
+  };
+  const reach = useReach(isNetwork, (wasAway) => {
+    if (isChunk && wasAway) location.reload();
+    if (!isChunk && (wasAway || RETRIES.take())) void retry();
+  });
+  // A server that is there and lacks the file was updated: a reload loads its console, and is tried once per file.
+  const isReloading = isChunk && reach === 'there' && !isReloaded(error);
+  useEffect(() => {
+    if (!isReloading) return;
+    recordReload(error);
+    location.reload();
+  }, [isReloading, error]);
+  if (isReloading || isRetrying || (isNetwork && reach === 'checking')) return <Loading />;
+  const isAway = isNetwork && reach === 'away';
+  const kind = kindOf(failure, isAway);
   return (
     <div className={css.page}>
       <title>{`${t[kind]} · Haft`}</title>
@@ -45,39 +81,58 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
         <p className={css.text}>{t[`${kind}Text`]}</p>
         {(kind === 'server' || kind === 'broken') && <p className={css.said}>{wordsOf(error)}</p>}
       </div>
-      {requestId !== undefined && (
+      {failure.requestId !== undefined && (
         <p className={css.request}>
-          <span>{t.request}</span> <code>{requestId}</code> <CopyButton text={requestId} label={t.copy} iconOnly />
+          <span>{t.request}</span> <code>{failure.requestId}</code> <CopyButton text={failure.requestId} label={t.copy} iconOnly />
         </p>
       )}
-      <Ways kind={kind} reset={reset} />
+      <Ways isStale={isChunk} isAway={isAway} again={again} />
     </div>
   );
 }
 
-function Ways({ kind, reset }: { kind: Failure['kind']; reset: () => void }) {
-  const t = useWords(WORDS);
+function kindOf({ kind }: Failure, isAway: boolean): PageKind {
+  if (isAway) return navigator.onLine ? 'unreachable' : 'offline';
+  return kind === 'unreachable' ? 'failed' : kind;
+}
+
+function useAgain(reset: () => void): () => Promise<void> {
   const router = useRouter();
   const queries = useQueryClient();
   const failed = useQueryErrorResetBoundary();
-  const [isTrying, setIsTrying] = useState(false);
-  const again = async () => {
-    setIsTrying(true);
+  return async () => {
     failed.reset();
     // What is remembered may be what the page broke on.
     queries.removeQueries({ predicate: (query) => !query.isActive() });
     await router.invalidate();
     reset();
+  };
+}
+
+interface WaysProps {
+  /** What was loaded is of a console that is no more. */
+  isStale: boolean;
+  isAway: boolean;
+  again: () => Promise<void>;
+}
+
+function Ways({ isStale, isAway, again }: WaysProps) {
+  const t = useWords(WORDS);
+  const router = useRouter();
+  const [isTrying, setIsTrying] = useState(false);
+  const tryAgain = async () => {
+    setIsTrying(true);
+    await again();
     setIsTrying(false);
   };
-  // What was loaded is of a console that is no more.
-  const isStale = kind === 'chunk';
-  const goHome = () => (isStale ? location.assign('/') : void router.navigate({ to: '/', search: { window: undefined } }));
+  const goHome = () => (isStale && !isAway ? location.assign('/') : void router.navigate({ to: '/', search: { window: undefined } }));
   return (
     <div className={css.ways}>
-      <Button look="primary" icon={<RotateCw aria-hidden />} isPending={isTrying} onPress={() => (isStale ? location.reload() : void again())}>
-        {isStale ? t.reload : t.again}
-      </Button>
+      {!(isStale && isAway) && (
+        <Button look="primary" icon={<RotateCw aria-hidden />} isPending={isTrying} onPress={() => (isStale ? location.reload() : void tryAgain())}>
+          {isStale ? t.reload : t.again}
+        </Button>
+      )}
       <Button icon={<LayoutDashboard aria-hidden />} onPress={goHome}>{t.home}</Button>
     </div>
   );

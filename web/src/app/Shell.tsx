@@ -1,22 +1,26 @@
 // The frame of every page: where one can go, in which space one is, and who one is.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import {
-  Activity, Bot, ChevronsUpDown, Hammer, Languages, LayoutDashboard, ListTodo, LogOut, MessagesSquare, Moon, Settings, Sun, SunMoon, UserRoundCheck,
+  Activity, Bot, ChevronsUpDown, Ellipsis, Hammer, Languages, LayoutDashboard, ListTodo, LogOut, MessagesSquare, Moon, Settings, Sun, SunMoon, UserRoundCheck,
 } from 'lucide-react';
 import { type ReactNode, Suspense } from 'react';
+import { Button as AriaButton } from 'react-aria-components';
 
 import { waitingCountQuery } from '@/api/approvals';
 import { chooseSpace } from '@/api/client';
 import { useStreamState } from '@/api/live';
 import { useMe } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
+import { Logo } from '@/components/Logo';
 import { Menu } from '@/components/Menu';
 import { Loading } from '@/components/Page';
+import { useIsNarrow } from '@/components/useIsNarrow';
 import { useFormat } from '@/i18n/format';
 import { useLanguage, useWords, words } from '@/i18n/language';
 
 import { Live } from './Live';
+import { PasswordBanner } from './PasswordBanner';
 import css from './Shell.module.css';
 import { signOut } from './signOut';
 import { chooseTheme, type Theme, useTheme } from './theme';
@@ -24,19 +28,17 @@ import { chooseTheme, type Theme, useTheme } from './theme';
 const WORDS = words(
   {
     overview: 'Overview', chat: 'Chat', tools: 'Tools', calls: 'Calls', tasks: 'Tasks', approvals: 'Approvals', agents: 'Agents', settings: 'Settings', pages: 'Pages',
-    waiting: (label: string, count: string) => `${label}: ${count} waiting`,
+    waiting: 'waiting', more: 'Menu',
     space: 'Space', personal: 'Personal', signOut: 'Sign out', language: '中文', theme: 'Theme', system: 'System',
     light: 'Light', dark: 'Dark', skip: 'Skip to content', lost: 'Connection lost. Trying again…',
   },
   {
     overview: '概览', chat: '对话', tools: '工具', calls: '调用', tasks: '任务', approvals: '审批', agents: '智能体', settings: '设置', pages: '页面',
-    waiting: (label: string, count: string) => `${label}：${count} 项待处理`,
+    waiting: '项待处理', more: '菜单',
     space: '空间', personal: '个人', signOut: '退出登录', language: 'English', theme: '主题', system: '跟随系统',
     light: '浅色', dark: '深色', skip: '跳到内容', lost: '连接已断开，正在重试…',
   },
 );
-
-const APPROVALS = '/approvals';
 
 export function Shell() {
   return <Live><Frame /></Live>;
@@ -46,40 +48,70 @@ function Frame() {
   const t = useWords(WORDS);
   const state = useStreamState();
   const waiting = useWaiting();
-  const pages: [string, string, ReactNode][] = [
-    ['/', t.overview, <LayoutDashboard key="i" aria-hidden />],
-    ['/chat', t.chat, <MessagesSquare key="i" aria-hidden />],
-    ['/tools', t.tools, <Hammer key="i" aria-hidden />],
-    ['/calls', t.calls, <Activity key="i" aria-hidden />],
-    ['/tasks', t.tasks, <ListTodo key="i" aria-hidden />],
-    [APPROVALS, t.approvals, <UserRoundCheck key="i" aria-hidden />],
-    ['/agents', t.agents, <Bot key="i" aria-hidden />],
-    ['/settings', t.settings, <Settings key="i" aria-hidden />],
+  const isNarrow = useIsNarrow();
+  const pages: PageLink[] = [
+    { to: '/', label: t.overview, icon: <LayoutDashboard aria-hidden />, isFirst: true },
+    { to: '/chat', label: t.chat, icon: <MessagesSquare aria-hidden />, isFirst: true },
+    { to: '/tools', label: t.tools, icon: <Hammer aria-hidden />, isFirst: true },
+    { to: '/calls', label: t.calls, icon: <Activity aria-hidden /> },
+    { to: '/tasks', label: t.tasks, icon: <ListTodo aria-hidden /> },
+    { to: '/approvals', label: t.approvals, icon: <UserRoundCheck aria-hidden />, isFirst: true, count: waiting },
+    { to: '/agents', label: t.agents, icon: <Bot aria-hidden /> },
+    { to: '/settings', label: t.settings, icon: <Settings aria-hidden /> },
   ];
+  const isBeside = (page: PageLink) => !isNarrow || page.isFirst === true;
   return (
     <div className={css.shell}>
       <a href="#content" className={css.skip}>{t.skip}</a>
       <aside className={css.side}>
-        <div className={css.brand}><img src="/favicon.svg" alt="" width={22} height={22} /> Haft</div>
+        <div className={css.brand}><Logo size={22} /> Haft</div>
         <SpaceSwitch />
         <nav aria-label={t.pages} className={css.nav}>
-          {pages.map(([to, label, icon]) => (
-            <Link
-              key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={css.link ?? ''}
-              {...(to === APPROVALS && waiting !== '' ? { 'aria-label': t.waiting(label, waiting) } : {})}
-            >
+          {pages.filter(isBeside).map(({ to, label, icon, count = '' }) => (
+            <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={css.link ?? ''}>
               {icon}<span>{label}</span>
-              {to === APPROVALS && waiting !== '' && <span className={css.count} aria-hidden>{waiting}</span>}
+              {count !== '' && <span className={css.count}>{count} <span className="hidden">{t.waiting}</span></span>}
             </Link>
           ))}
+          {isNarrow && <MorePages pages={pages.filter((page) => !isBeside(page))} />}
         </nav>
         <Self />
       </aside>
       <main id="content" tabIndex={-1} className={css.main}>
         {state === 'lost' && <div className={css.lost} role="status">{t.lost}</div>}
+        <PasswordBanner />
         <Suspense fallback={<Loading />}><Outlet /></Suspense>
       </main>
     </div>
+  );
+}
+
+interface PageLink {
+  to: string;
+  label: string;
+  icon: ReactNode;
+  /** Shown on a phone too, where there is room for a few; the others are in a menu there. */
+  isFirst?: boolean;
+  /** What waits there. */
+  count?: string;
+}
+
+/** The pages for which a phone has no room at its foot. */
+function MorePages({ pages }: { pages: readonly PageLink[] }) {
+  const t = useWords(WORDS);
+  const navigate = useNavigate();
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  const open = pages.find(({ to }) => path === to || path.startsWith(`${to}/`));
+  return (
+    <Menu
+      label={t.more}
+      trigger={(
+        <AriaButton className={css.link ?? ''} {...(open === undefined ? {} : { 'data-status': 'active' })}>
+          <Ellipsis aria-hidden /><span>{t.more}</span>
+        </AriaButton>
+      )}
+      actions={pages.map(({ to, label, icon }) => ({ id: to, label, icon, isSelected: to === open?.to, onAction: () => void navigate({ to }) }))}
+    />
   );
 }
 

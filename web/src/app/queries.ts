@@ -1,21 +1,23 @@
 // What was asked and is remembered. Events say when it is no longer true, so nothing is asked twice for nothing.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 
-import { ApiError, chosenSpace } from '@/api/client';
+import { ApiError, isSpaceLost } from '@/api/client';
 import { meQuery } from '@/api/me';
+import { isReplacingSession } from '@/api/password';
 
 const MOST_TRIES = 2;
 
 /** Where nobody has to be signed in: the door, and what a link leads to. */
 const OUTSIDE = /^\/(login$|approve\/)/;
 
-/** Who is no longer known goes to the door, and comes back. Who only lost the space that was chosen goes to their own. */
-function leave(error: unknown, isSure: boolean): void {
-  if (!(error instanceof ApiError) || error.status !== 401 || OUTSIDE.test(location.pathname)) return;
-  if (!isSure && chosenSpace() !== null) {
-    void queries.invalidateQueries({ queryKey: meQuery.queryKey });
+/** After the end of a session: to the login, and back from there. `meQuery` leaves a space that was lost. */
+function leave(error: unknown, isAboutMe: boolean): void {
+  if (OUTSIDE.test(location.pathname) || isReplacingSession()) return;
+  if (isSpaceLost(error)) {
+    if (!isAboutMe) void queries.invalidateQueries({ queryKey: meQuery.queryKey });
     return;
   }
+  if (!(error instanceof ApiError) || error.status !== 401) return;
   const from = location.pathname + location.search;
   location.assign(`/login?from=${encodeURIComponent(from)}`);
 }

@@ -4,12 +4,23 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet,
 import { keepSignature } from '@/api/approvalLink';
 import { ApiError } from '@/api/client';
 import { meQuery } from '@/api/me';
+import { ChunkError } from '@/api/unreachable';
 import { Loading } from '@/components/Page';
 
 import { ErrorPage } from './ErrorPage';
 import { NotFound } from './NotFound';
 import { queries } from './queries';
 import { Shell } from './Shell';
+
+const refuseChunk = (cause: unknown): never => {
+  throw new ChunkError(cause);
+};
+
+/**
+ * A page that is loaded when it is opened. The router would reload the window when that fails, which without a network
+ * leaves the console; the error page finds out first whether the server is there.
+ */
+const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => load().catch(refuseChunk), name);
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -19,7 +30,7 @@ const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
   validateSearch: (search) => ({ link: text(search['link']), from: text(search['from']) }),
-  component: lazyRouteComponent(() => import('@/features/session/LoginPage'), 'LoginPage'),
+  component: page(() => import('@/features/session/LoginPage'), 'LoginPage'),
 });
 
 /** Deciding on a call by a link, without being signed in. */
@@ -34,7 +45,7 @@ const approve = createRoute({
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
     throw redirect({ to: '/approve/$id', params: { id }, search: { sig: undefined }, replace: true });
   },
-  component: lazyRouteComponent(() => import('@/features/approvals/LinkPage'), 'LinkPage'),
+  component: page(() => import('@/features/approvals/LinkPage'), 'LinkPage'),
 });
 
 /** All pages but those: for who is signed in. */
@@ -59,13 +70,13 @@ const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
   validateSearch: (search) => ({ window: text(search['window']) }),
-  component: lazyRouteComponent(() => import('@/features/overview/OverviewPage'), 'OverviewPage'),
+  component: page(() => import('@/features/overview/OverviewPage'), 'OverviewPage'),
 });
 
 const chat = createRoute({
   getParentRoute: () => inside,
   path: '/chat',
-  component: lazyRouteComponent(() => import('@/features/chat/ChatPage'), 'ChatPage'),
+  component: page(() => import('@/features/chat/ChatPage'), 'ChatPage'),
 });
 
 const newTalk = createRoute({
@@ -73,39 +84,46 @@ const newTalk = createRoute({
   path: '/',
   /** With whom, unless one chooses otherwise. */
   validateSearch: (search) => ({ agent: text(search['agent']) }),
-  component: lazyRouteComponent(() => import('@/features/chat/NewTalkPage'), 'NewTalkPage'),
+  component: page(() => import('@/features/chat/NewTalkPage'), 'NewTalkPage'),
 });
 
 const talk = createRoute({
   getParentRoute: () => chat,
   path: '/$id',
-  component: lazyRouteComponent(() => import('@/features/chat/TalkPage'), 'TalkPage'),
+  component: page(() => import('@/features/chat/TalkPage'), 'TalkPage'),
 });
 
 const tools = createRoute({
   getParentRoute: () => inside,
   path: '/tools',
   validateSearch: (search) => ({ q: text(search['q']), category: text(search['category']) }),
-  component: lazyRouteComponent(() => import('@/features/tools/ToolsPage'), 'ToolsPage'),
+  component: page(() => import('@/features/tools/ToolsPage'), 'ToolsPage'),
 });
+
+/** The part of a tool's request that the editor opens, as `safety`. */
+const partOf = (search: Record<string, unknown>): { part?: string } => {
+  const part = text(search['part']);
+  return part === undefined ? {} : { part };
+};
 
 const newTool = createRoute({
   getParentRoute: () => inside,
   path: '/tools/new',
-  component: lazyRouteComponent(() => import('@/features/tools/NewToolPage'), 'NewToolPage'),
+  validateSearch: partOf,
+  component: page(() => import('@/features/tools/NewToolPage'), 'NewToolPage'),
 });
 
 const importTools = createRoute({
   getParentRoute: () => inside,
   path: '/tools/import',
-  component: lazyRouteComponent(() => import('@/features/tools/ImportPage'), 'ImportPage'),
+  component: page(() => import('@/features/tools/ImportPage'), 'ImportPage'),
 });
 
 const tool = createRoute({
   getParentRoute: () => inside,
   path: '/tools/$id',
-  validateSearch: (search) => ({ tab: text(search['tab']) }),
-  component: lazyRouteComponent(() => import('@/features/tools/ToolPage'), 'ToolPage'),
+  validateSearch: (search) => ({ tab: text(search['tab']), ...partOf(search) }),
+  component: page(() => import('@/features/tools/ToolPage'), 'ToolPage'),
 });
 
 const calls = createRoute({
@@ -123,7 +141,7 @@ const calls = createRoute({
     /** The call that is open. */
     call: text(search['call']),
   }),
-  component: lazyRouteComponent(() => import('@/features/calls/CallsPage'), 'CallsPage'),
+  component: page(() => import('@/features/calls/CallsPage'), 'CallsPage'),
 });
 
 const tasks = createRoute({
@@ -135,32 +153,32 @@ const tasks = createRoute({
     /** The task that is open. */
     task: text(search['task']),
   }),
-  component: lazyRouteComponent(() => import('@/features/tasks/TasksPage'), 'TasksPage'),
+  component: page(() => import('@/features/tasks/TasksPage'), 'TasksPage'),
 });
 
 const approvals = createRoute({
   getParentRoute: () => inside,
   path: '/approvals',
-  component: lazyRouteComponent(() => import('@/features/approvals/ApprovalsPage'), 'ApprovalsPage'),
+  component: page(() => import('@/features/approvals/ApprovalsPage'), 'ApprovalsPage'),
 });
 
 const agents = createRoute({
   getParentRoute: () => inside,
   path: '/agents',
-  component: lazyRouteComponent(() => import('@/features/agents/AgentsPage'), 'AgentsPage'),
+  component: page(() => import('@/features/agents/AgentsPage'), 'AgentsPage'),
 });
 
 const agent = createRoute({
   getParentRoute: () => inside,
   path: '/agents/$id',
-  component: lazyRouteComponent(() => import('@/features/agents/AgentPage'), 'AgentPage'),
+  component: page(() => import('@/features/agents/AgentPage'), 'AgentPage'),
 });
 
 const settings = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
   validateSearch: (search) => ({ tab: text(search['tab']) }),
-  component: lazyRouteComponent(() => import('@/features/settings/SettingsPage'), 'SettingsPage'),
+  component: page(() => import('@/features/settings/SettingsPage'), 'SettingsPage'),
 });
 
 export const router = createRouter({

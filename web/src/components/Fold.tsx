@@ -13,14 +13,16 @@ export interface FoldProps {
   isOpenAtFirst?: boolean;
   /** Something in it must be seen; it stays open when that is mended. */
   isUrgent?: boolean;
+  /** Of the heading: one below that of what it stands in. */
+  level?: 2 | 3;
 }
 
-export function Fold({ title, note, children, isOpenAtFirst = false, isUrgent = false }: FoldProps) {
+export function Fold({ title, note, children, isOpenAtFirst = false, isUrgent = false, level = 3 }: FoldProps) {
   const [isOpen, setIsOpen] = useState(isOpenAtFirst);
   if (isUrgent && !isOpen) setIsOpen(true);
   return (
     <Disclosure className={css.fold ?? ''} isExpanded={isOpen} onExpandedChange={setIsOpen}>
-      <Heading level={3} className={css.heading ?? ''}>
+      <Heading level={level} className={css.heading ?? ''}>
         <Button slot="trigger" className={css.trigger ?? ''}>
           <ChevronRight size={15} aria-hidden className={css.arrow} />
           {title}

@@ -1,39 +1,73 @@
 //! Calendar arithmetic: day and larger units move the local calendar, hour and smaller move the instant.
 
+use std::sync::LazyLock;
+
 use jiff::{Span, Zoned};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Year,
+    Quarter,
     Month,
+    Week,
     Day,
     Hour,
     Minute,
     Second,
+    Millisecond,
 }
 
+/// Every unit with its name and the short forms that day.js has for it.
+const UNITS: [(Unit, &str, &[&str]); 9] = [
+    (Unit::Year, "year", &["y"]),
+    (Unit::Quarter, "quarter", &["Q"]),
+    (Unit::Month, "month", &["M"]),
+    (Unit::Week, "week", &["w"]),
+    (Unit::Day, "day", &["d", "D"]),
+    (Unit::Hour, "hour", &["h"]),
+    (Unit::Minute, "minute", &["m"]),
+    (Unit::Second, "second", &["s"]),
+    (Unit::Millisecond, "millisecond", &["ms"]),
+];
+
+/// The units that the schema lists; the others are accepted all the same.
+pub(super) const LISTED: [&str; 7] = ["year", "month", "week", "day", "hour", "minute", "second"];
+
+/// All spellings that are accepted and not listed (short forms, plurals, capitals), each with the listed unit beside
+/// which it is.
+pub(super) static UNLISTED: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
+    let mut unlisted = Vec::new();
+    for (unit, name, short) in UNITS {
+        let beside = match unit {
+            Unit::Quarter => "month",
+            Unit::Millisecond => "second",
+            Unit::Year | Unit::Month | Unit::Week | Unit::Day | Unit::Hour | Unit::Minute | Unit::Second => {
+                name
+            }
+        };
+        let capital = name[..1].to_uppercase() + &name[1..];
+        let spellings = [name.to_owned(), format!("{name}s"), format!("{capital}s"), capital];
+        let upper = [name.to_uppercase(), format!("{}S", name.to_uppercase())];
+        let all = spellings.into_iter().chain(upper).chain(short.iter().map(|short| (*short).to_owned()));
+        unlisted
+            .extend(all.filter(|spelling| !LISTED.contains(&spelling.as_str())).map(|word| (word, beside)));
+    }
+    unlisted
+});
+
 impl Unit {
-    /// The schema lets no other name through.
+    /// The unit of that name or short form; days where there is none, which the schema lets not through.
     pub(super) fn named(name: &str) -> Self {
-        match name {
-            "year" => Self::Year,
-            "month" => Self::Month,
-            "hour" => Self::Hour,
-            "minute" => Self::Minute,
-            "second" => Self::Second,
-            _ => Self::Day,
-        }
+        // Only short forms depend on the case: M is a month, m a minute.
+        let of_short = UNITS.iter().find(|(_, _, short)| short.contains(&name));
+        let lower = name.to_ascii_lowercase();
+        let singular = lower.strip_suffix('s').unwrap_or(&lower);
+        let found = of_short.or_else(|| UNITS.iter().find(|(_, long, _)| *long == singular));
+        found.map_or(Self::Day, |(unit, ..)| *unit)
     }
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Year => "year",
-            Self::Month => "month",
-            Self::Day => "day",
-            Self::Hour => "hour",
-            Self::Minute => "minute",
-            Self::Second => "second",
-        }
+        UNITS.iter().find(|(unit, ..)| *unit == self).map_or("day", |(_, name, _)| name)
     }
 }
 
@@ -42,11 +76,14 @@ pub(super) fn add(date: &Zoned, amount: i64, unit: Unit) -> Option<Zoned> {
     let span = Span::new();
     let span = match unit {
         Unit::Year => span.try_years(amount),
+        Unit::Quarter => span.try_months(amount.checked_mul(3)?),
         Unit::Month => span.try_months(amount),
+        Unit::Week => span.try_weeks(amount),
         Unit::Day => span.try_days(amount),
         Unit::Hour => span.try_hours(amount),
         Unit::Minute => span.try_minutes(amount),
         Unit::Second => span.try_seconds(amount),
+        Unit::Millisecond => span.try_milliseconds(amount),
     };
     date.checked_add(span.ok()?).ok()
 }
@@ -58,10 +95,13 @@ pub(super) fn between(from: &Zoned, to: &Zoned, unit: Unit) -> i64 {
     }
     match unit {
         Unit::Year => whole(from, to, Unit::Month) / 12,
+        Unit::Quarter => whole(from, to, Unit::Month) / 3,
+        Unit::Week => whole(from, to, Unit::Day) / 7,
         Unit::Month | Unit::Day => whole(from, to, unit),
         Unit::Hour => milliseconds(from, to) / 3_600_000,
         Unit::Minute => milliseconds(from, to) / 60_000,
         Unit::Second => milliseconds(from, to) / 1000,
+        Unit::Millisecond => milliseconds(from, to),
     }
 }
 

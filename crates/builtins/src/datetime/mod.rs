@@ -6,6 +6,7 @@ mod names;
 mod parse;
 
 use haft_core::builtin::Builtin;
+use haft_core::schema::AlsoAccepted;
 use haft_core::tool::Title;
 use haft_core::{
     Arguments, BoxFuture, CallContext, CallError, ErrorKind, Locale, Message, ToolOutput, ToolSpec, Violation,
@@ -29,6 +30,9 @@ haft_core::templates! {
     UNKNOWN_OPERATION = "datetime.unknownOperation",
         "Unknown operation: {operation}",
         "未知的操作类型: {operation}";
+    UNKNOWN_UNIT = "datetime.unknownUnit",
+        "Unknown unit: {unit}; use one of {units}",
+        "未知的单位: {unit}；请使用 {units} 之一";
     UNKNOWN_ZONE = "datetime.unknownZone",
         "Unknown time zone: {timezone}; use an IANA name such as Asia/Shanghai",
         "未知的时区: {timezone}；请使用 IANA 名称，例如 Asia/Shanghai";
@@ -46,6 +50,9 @@ impl Builtin for DateTime {
         let about = "Dates and times: the current time in any zone, formatting, the difference between two dates, \
                      adding to a date. Use it whenever an answer depends on today's date or on calendar arithmetic.";
         let mut spec = crate::spec("datetime", about);
+        spec.description_zh = Some(
+            "日期和时间：任意时区的当前时间、格式化、两个日期之差、日期加减。凡是答案取决于今天的日期或涉及日历计算时都应使用。",
+        );
         spec.title = Some(Title::Localized { en: "Date and time".to_owned(), zh: "日期时间".to_owned() });
         spec.icon = Some("calendar".to_owned());
         spec.category = Some("utility".to_owned());
@@ -55,19 +62,25 @@ impl Builtin for DateTime {
     }
 
     fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {
+        let given = &arguments[violation.path.as_str()];
         match (violation.path.as_str(), violation.message.id()) {
-            ("targetDate", "required") => Some(Message::new(&NO_TARGET)),
-            ("amount", "required") => Some(Message::new(&NO_AMOUNT)),
-            ("operation", "enum") => {
-                let operation = &arguments["operation"];
-                let shown = operation.as_str().map_or_else(|| operation.to_string(), str::to_owned);
-                Some(
-                    Message::new(&UNKNOWN_OPERATION)
-                        .with("operation", shown.chars().take(80).collect::<String>()),
-                )
+            ("targetDate", _) if is_blank(given) => Some(Message::new(&NO_TARGET)),
+            ("amount", _) if is_blank(given) => Some(Message::new(&NO_AMOUNT)),
+            ("date" | "targetDate", "type" | "types") => {
+                Some(Message::new(&UNREADABLE).with("dateStr", shown(given)))
+            }
+            ("operation", "enum") => Some(Message::new(&UNKNOWN_OPERATION).with("operation", shown(given))),
+            ("unit", "enum") => {
+                let units = calendar::LISTED.join(", ");
+                Some(Message::new(&UNKNOWN_UNIT).with("unit", shown(given)).with("units", units))
             }
             _ => None,
         }
+    }
+
+    fn also_accepted(&self) -> Vec<AlsoAccepted> {
+        let unlisted = calendar::UNLISTED.iter();
+        unlisted.map(|(value, beside)| AlsoAccepted { argument: "unit", value, beside }).collect()
     }
 
     fn run<'a>(
@@ -89,7 +102,7 @@ fn input_schema() -> Value {
         "type": "string", "minLength": 1, "maxLength": 64,
         "description": "IANA time zone such as Asia/Shanghai; the server's by default",
     });
-    let units = ["year", "month", "day", "hour", "minute", "second"];
+    let units = calendar::LISTED;
     let form = |name: &str, about: &str, required: &[&str], fields: Value| {
         let mut properties = json!({"operation": {"const": name}});
         if let (Value::Object(all), Value::Object(fields)) = (&mut properties, fields) {
@@ -134,7 +147,7 @@ fn output_schema() -> Value {
         form("now", json!({"formatted": text, "timestamp": count, "iso": text, "timezone": text})),
         form("format", json!({"input": given, "formatted": text, "format": text})),
         form("diff", json!({
-            "from": text, "to": text, "unit": text, "value": count, "humanReadable": text,
+            "from": given, "to": given, "unit": text, "value": count, "humanReadable": text,
             "difference": {
                 "type": "object", "required": ["days", "hours", "minutes", "milliseconds"],
                 "properties": {"days": count, "hours": count, "minutes": count, "milliseconds": count},
@@ -164,7 +177,7 @@ fn answer(arguments: &Arguments, locale: Locale) -> Result<Value, CallError> {
         }
         "diff" => {
             let unit = Unit::named(text(arguments, "unit").unwrap_or("day"));
-            diff(&date(arguments, "date", &zone)?, &date(arguments, "targetDate", &zone)?, unit, locale)
+            diff(arguments, &zone, unit, locale)
         }
         "add" => {
             let unit = Unit::named(text(arguments, "unit").unwrap_or("day"));
@@ -187,12 +200,16 @@ fn answer(arguments: &Arguments, locale: Locale) -> Result<Value, CallError> {
     }
 }
 
-fn diff(from: &Zoned, to: &Zoned, unit: Unit, locale: Locale) -> Result<Value, CallError> {
+fn diff(arguments: &Arguments, zone: &TimeZone, unit: Unit, locale: Locale) -> Result<Value, CallError> {
+    let target = arguments.get("targetDate");
+    if target.is_none_or(is_blank) {
+        return Err(CallError::invalid(vec![Violation::new("targetDate", Message::new(&NO_TARGET))]));
+    }
+    let (from, to) = (&date(arguments, "date", zone)?, &date(arguments, "targetDate", zone)?);
     let count = |unit| calendar::between(from, to, unit);
     let value = count(unit);
-    let shown = |date: &Zoned| format::format(date, DEFAULT_FORMAT, locale);
     Ok(json!({
-        "operation": "diff", "from": shown(from), "to": shown(to), "unit": unit.name(), "value": value,
+        "operation": "diff", "from": arguments.get("date"), "to": target, "unit": unit.name(), "value": value,
         "difference": {
             "days": count(Unit::Day), "hours": count(Unit::Hour), "minutes": count(Unit::Minute),
             "milliseconds": calendar::milliseconds(from, to),
@@ -203,6 +220,17 @@ fn diff(from: &Zoned, to: &Zoned, unit: Unit, locale: Locale) -> Result<Value, C
 
 fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
+}
+
+/// Nothing where something was asked for: absent, null or empty text.
+fn is_blank(value: &Value) -> bool {
+    value.as_str().map_or(value.is_null(), |text| text.trim().is_empty())
+}
+
+/// A value as messages quote it.
+fn shown(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    text.chars().take(80).collect()
 }
 
 /// An integer, also where it is written as a float: 1.0 is one.

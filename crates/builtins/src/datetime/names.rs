@@ -117,11 +117,14 @@ pub(super) fn counted(value: i64, unit: Unit, locale: Locale) -> String {
         Locale::Zh => {
             let name = match unit {
                 Unit::Year => "年",
+                Unit::Quarter => "个季度",
                 Unit::Month => "个月",
+                Unit::Week => "周",
                 Unit::Day => "天",
                 Unit::Hour => "小时",
                 Unit::Minute => "分钟",
                 Unit::Second => "秒",
+                Unit::Millisecond => "毫秒",
             };
             format!("{value} {name}")
         }

@@ -10,8 +10,14 @@ use regex::{Captures, Regex};
 /// Smaller numbers are seconds, larger ones milliseconds: the border is in the year 5138 or 1973.
 const LARGEST_SECONDS: i64 = 99_999_999_999;
 
-const TIME: &str = r"(?:(?:\s*[T,]\s*|\s+(?:at\s+)?)(?<hour>\d{1,2})(?:[:时点](?<minute>\d{1,2})?(?:[:分](?:(?<second>\d{1,2})(?:[.,](?<fraction>\d{1,9}))?秒?)?)?)?\s*(?<half>[AaPp]\.?[Mm]\.?)?)?";
-const OFFSET: &str = r"\s*(?<offset>Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?)?";
+const TIME: &str = r"(?:(?:\s*[T,]\s*|\s+(?:at\s+)?)(?<hour>\d{1,2})(?:[:时点](?<minute>\d{1,2})?(?:[:分](?:(?<second>\d{1,2})(?:[.,](?<fraction>\d{1,9})|:(?<milli>\d{1,3}))?秒?)?)?)?\s*(?<half>[AaPp]\.?[Mm]\.?)?)?";
+/// Time as digits alone: `012345` after a compact date.
+const COMPACT_TIME: &str =
+    r"[T\s]\s*(?<hour>\d{2})(?:(?<minute>\d{2})(?:(?<second>\d{2})(?:[.,](?<fraction>\d{1,9}))?)?)?";
+const COMPACT_DATE: &str = r"(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})";
+/// An offset, with the name of the zone that JavaScript writes behind it.
+const OFFSET: &str =
+    r"(?:\s*(?<offset>Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?)(?:\s*\([^()]{1,60}\))?)?";
 
 /// The forms, with the date's parts named.
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
@@ -23,15 +29,26 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?<year>\d{4})\s*[-/.年]\s*(?<month>\d{1,2})(?:\s*[-/.月]\s*(?:(?<day>\d{1,2})\s*日?)?)?"
             .to_owned(),
         // 20240320
-        r"(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})".to_owned(),
-        // 3/20/2024
-        r"(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4})".to_owned(),
+        COMPACT_DATE.to_owned(),
+        // 3/20/2024, 3/20/24
+        r"(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4}|\d{2})".to_owned(),
+        // 3-20-2024
+        r"(?<month>\d{1,2})-(?<day>\d{1,2})-(?<year>\d{4})".to_owned(),
         // Wed, March 20th, 2024
-        format!(r"{weekday}{month}\s+{day},?\s+(?<year>\d{{4}})"),
+        format!(r"{weekday}{month}[\s-]+{day},?[\s-]+(?<year>\d{{4}})"),
         // 20 Mar 2024
         format!(r"{weekday}{day}[\s-]+{month}[\s,-]+(?<year>\d{{4}})"),
+        // March 2024
+        format!(r"{month},?[\s-]+(?<year>\d{{4}})"),
+        // 2024 March 20, 2024/Mar/20, 2024 March
+        format!(r"(?<year>\d{{4}})[\s,/-]+{month}(?:[\s,/-]+{day})?"),
+        // 2024 20 March
+        format!(r"(?<year>\d{{4}})\s+{day}\s+{month}"),
     ];
-    dates.iter().filter_map(|date| Regex::new(&format!(r"(?i)^\s*{date}{TIME}{OFFSET}\s*$")).ok()).collect()
+    let with_time = dates.iter().map(|date| format!("{date}{TIME}"));
+    let compact = format!("{COMPACT_DATE}{COMPACT_TIME}");
+    let forms = std::iter::once(compact).chain(with_time);
+    forms.filter_map(|form| Regex::new(&format!(r"(?i)^\s*{form}{OFFSET}\s*$")).ok()).collect()
 });
 
 /// A date in any of the common forms. Without an offset of its own it is meant in `zone`.
@@ -71,8 +88,11 @@ fn number(text: &str, zone: &TimeZone) -> Option<Option<Zoned>> {
     if digits.len() == text.len() {
         let civil = match digits.len() {
             4 => Some(DateTime::from_parts(Date::new(digits.parse().ok()?, 1, 1).ok()?, Time::midnight())),
+            6 => DateTime::strptime("%Y%m%d%H%M%S", format!("{digits}01000000")).ok().filter(is_recent),
             8 => return None,
+            12 => DateTime::strptime("%Y%m%d%H%M%S", format!("{digits}00")).ok().filter(is_recent),
             14 => DateTime::strptime("%Y%m%d%H%M%S", digits).ok(),
+            17 => DateTime::strptime("%Y%m%d%H%M%S%.f", format!("{}.{}", &digits[..14], &digits[14..])).ok(),
             _ => None,
         };
         if let Some(civil) = civil {
@@ -80,6 +100,11 @@ fn number(text: &str, zone: &TimeZone) -> Option<Option<Zoned>> {
         }
     }
     Some(text.parse().ok().and_then(|number| unix(number, zone)))
+}
+
+/// Six or twelve digits are a unix time where they make no date of about now.
+fn is_recent(date: &DateTime) -> bool {
+    (1900..2100).contains(&date.year())
 }
 
 fn from_parts(found: &Captures<'_>, zone: &TimeZone) -> Option<Zoned> {
@@ -90,22 +115,31 @@ fn from_parts(found: &Captures<'_>, zone: &TimeZone) -> Option<Zoned> {
         None => number("month")?,
     };
     let day = if part("day").is_some() { number("day")? } else { 1 };
-    let date = Date::new(part("year")?.parse().ok()?, month, day).ok()?;
+    let date = Date::new(year(part("year")?)?, month, day).ok()?;
 
     let hour = match (number("hour")?, part("half").map(|half| half.to_ascii_lowercase().starts_with('p'))) {
         (hour, None) => hour,
         (hour @ 1..=12, Some(afternoon)) => hour % 12 + if afternoon { 12 } else { 0 },
         _ => return None,
     };
-    // An hour alone needs to say which half of the day it is in.
+    // An hour alone needs to say which half of the day it is in, except after a date that begins with the year.
+    let begins_with_year = match (found.name("year"), found.name("day")) {
+        (Some(year), Some(day)) => year.start() < day.start() && part("name").is_none(),
+        _ => false,
+    };
     if part("hour").is_some()
         && part("minute").is_none()
         && part("half").is_none()
         && !found[0].contains(['时', '点'])
+        && !begins_with_year
     {
         return None;
     }
-    let fraction = format!("{:0<9}", part("fraction").unwrap_or_default());
+    // After a colon the digits count milliseconds, after a point they are a fraction of a second.
+    let fraction = match part("milli") {
+        Some(milli) => format!("{milli:0>3}000000"),
+        None => format!("{:0<9}", part("fraction").unwrap_or_default()),
+    };
     let time = Time::new(hour, number("minute")?, number("second")?, fraction.parse().ok()?).ok()?;
     let civil = DateTime::from_parts(date, time);
     match part("offset") {
@@ -115,6 +149,16 @@ fn from_parts(found: &Captures<'_>, zone: &TimeZone) -> Option<Zoned> {
             Some(timestamp.to_zoned(zone.clone()))
         }
     }
+}
+
+/// Two digits are a year between 1950 and 2049, as in JavaScript.
+fn year(digits: &str) -> Option<i16> {
+    let number: i16 = digits.parse().ok()?;
+    Some(match (digits.len(), number) {
+        (2, ..50) => 2000 + number,
+        (2, _) => 1900 + number,
+        _ => number,
+    })
 }
 
 fn month_named(name: &str) -> Option<i8> {

@@ -104,19 +104,54 @@ async fn the_other_error_texts_of_the_contract() {
         (
             json!({"operation": "diff", "date": "2024-01-01"}),
             "Invalid inputs: targetDate: A date difference needs a target date (targetDate)",
-            "Invalid inputs: targetDate: 计算日期差需要提供目标日期 (targetDate)",
+            "输入无效：targetDate: 计算日期差需要提供目标日期 (targetDate)",
         ),
         (
             json!({"operation": "add", "date": "2024-01-01", "unit": "day"}),
             "Invalid inputs: amount: Adding to a date needs an amount (amount)",
-            "Invalid inputs: amount: 日期加减需要提供数量 (amount)",
+            "输入无效：amount: 日期加减需要提供数量 (amount)",
         ),
         (
             json!({"operation": "subtract", "date": "2024-01-01"}),
             "Invalid inputs: operation: Unknown operation: subtract",
-            "Invalid inputs: operation: 未知的操作类型: subtract",
+            "输入无效：operation: 未知的操作类型: subtract",
         ),
-        (json!({}), "Invalid inputs: operation: is required", "Invalid inputs: operation: 是必填项"),
+        (
+            json!({"operation": "diff", "date": "2024-01-01", "targetDate": null}),
+            "Invalid inputs: targetDate: A date difference needs a target date (targetDate)",
+            "输入无效：targetDate: 计算日期差需要提供目标日期 (targetDate)",
+        ),
+        (
+            json!({"operation": "diff", "date": "2024-01-01", "targetDate": " "}),
+            "Invalid inputs: targetDate: A date difference needs a target date (targetDate)",
+            "输入无效：targetDate: 计算日期差需要提供目标日期 (targetDate)",
+        ),
+        (
+            json!({"operation": "diff", "date": "2024-01-01", "targetDate": true}),
+            "Invalid inputs: targetDate: Cannot parse date: true",
+            "输入无效：targetDate: 无法解析日期: true",
+        ),
+        (
+            json!({"operation": "diff", "date": "", "targetDate": "2024-01-01"}),
+            "Cannot parse date: ",
+            "无法解析日期: ",
+        ),
+        (
+            json!({"operation": "format", "date": null}),
+            "Invalid inputs: date: Cannot parse date: null",
+            "输入无效：date: 无法解析日期: null",
+        ),
+        (
+            json!({"operation": "add", "date": "2024-01-01", "amount": null, "unit": "day"}),
+            "Invalid inputs: amount: Adding to a date needs an amount (amount)",
+            "输入无效：amount: 日期加减需要提供数量 (amount)",
+        ),
+        (
+            json!({"operation": "add", "date": "2024-01-01", "amount": "", "unit": "day"}),
+            "Invalid inputs: amount: Adding to a date needs an amount (amount)",
+            "输入无效：amount: 日期加减需要提供数量 (amount)",
+        ),
+        (json!({}), "Invalid inputs: operation: is required", "输入无效：operation: 是必填项"),
         (
             json!({"operation": "now", "timezone": "Mars/Olympus"}),
             "Unknown time zone: Mars/Olympus; use an IANA name such as Asia/Shanghai",
@@ -144,7 +179,7 @@ async fn a_difference_is_told_in_the_unit_and_in_words() {
     assert_eq!(
         call_in("datetime", diff.clone(), Locale::Zh).await.expect("answered"),
         json!({
-            "operation": "diff", "from": "2024-01-01 00:00:00", "to": "2024-03-20 00:00:00", "unit": "day", "value": 79,
+            "operation": "diff", "from": "2024-01-01", "to": "2024-03-20", "unit": "day", "value": 79,
             "difference": {"days": 79, "hours": 1896, "minutes": 113_760, "milliseconds": 6_825_600_000_i64},
             "humanReadable": "79 天",
         })
@@ -165,6 +200,81 @@ async fn a_difference_is_told_in_the_unit_and_in_words() {
             let answer = call_in("datetime", arguments.clone(), locale).await.expect("answered");
             assert_eq!(answer["humanReadable"], expected, "{arguments}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_difference_echoes_both_dates_as_they_were_given() {
+    for (from, to) in [
+        (json!("2024-01-01"), json!("Mar 20, 2024")),
+        (json!("2024-01-01T08:00:00+08:00"), json!("  2024/3/20 ")),
+        (json!(1_710_918_245), json!("1710918245678")),
+        (json!(0), json!(1_710_918_245_678_i64)),
+    ] {
+        let arguments = json!({"operation": "diff", "date": from, "targetDate": to});
+        let answer = ask(arguments).await.expect("answered");
+        assert_eq!((&answer["from"], &answer["to"]), (&from, &to));
+    }
+}
+
+#[tokio::test]
+async fn units_are_accepted_in_every_spelling_of_day_js() {
+    for (given, unit, added) in [
+        ("years", "year", "2025-01-31T00:00:00.000Z"),
+        ("Year", "year", "2025-01-31T00:00:00.000Z"),
+        ("y", "year", "2025-01-31T00:00:00.000Z"),
+        ("quarter", "quarter", "2024-04-30T00:00:00.000Z"),
+        ("quarters", "quarter", "2024-04-30T00:00:00.000Z"),
+        ("Q", "quarter", "2024-04-30T00:00:00.000Z"),
+        ("MONTHS", "month", "2024-02-29T00:00:00.000Z"),
+        ("M", "month", "2024-02-29T00:00:00.000Z"),
+        ("week", "week", "2024-02-07T00:00:00.000Z"),
+        ("weeks", "week", "2024-02-07T00:00:00.000Z"),
+        ("w", "week", "2024-02-07T00:00:00.000Z"),
+        ("days", "day", "2024-02-01T00:00:00.000Z"),
+        ("d", "day", "2024-02-01T00:00:00.000Z"),
+        ("h", "hour", "2024-01-31T01:00:00.000Z"),
+        ("Hours", "hour", "2024-01-31T01:00:00.000Z"),
+        ("m", "minute", "2024-01-31T00:01:00.000Z"),
+        ("minutes", "minute", "2024-01-31T00:01:00.000Z"),
+        ("s", "second", "2024-01-31T00:00:01.000Z"),
+        ("ms", "millisecond", "2024-01-31T00:00:00.001Z"),
+        ("milliseconds", "millisecond", "2024-01-31T00:00:00.001Z"),
+    ] {
+        let arguments =
+            json!({"operation": "add", "date": "2024-01-31", "amount": 1, "unit": given, "timezone": "UTC"});
+        let answer = ask(arguments).await.unwrap_or_else(|error| panic!("{given}: {error:?}"));
+        assert_eq!((&answer["unit"], &answer["iso"]), (&json!(unit), &json!(added)), "{given}");
+        let arguments = json!({"operation": "diff", "date": "2024-01-31", "targetDate": added, "unit": given, "timezone": "UTC"});
+        let answer = ask(arguments).await.unwrap_or_else(|error| panic!("{given}: {error:?}"));
+        assert_eq!(answer["unit"], unit, "{given}");
+    }
+    for (unit, en, zh) in [
+        ("weeks", "11 weeks", "11 周"),
+        ("Q", "0 quarters", "0 个季度"),
+        ("ms", "6825600000 milliseconds", "6825600000 毫秒"),
+    ] {
+        let arguments = json!({"operation": "diff", "date": "2024-01-01", "targetDate": "2024-03-20", "unit": unit, "timezone": "UTC"});
+        for (locale, expected) in [(Locale::En, en), (Locale::Zh, zh)] {
+            let answer = call_in("datetime", arguments.clone(), locale).await.expect("answered");
+            assert_eq!(answer["humanReadable"], expected, "{unit}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_schema_lists_seven_units_and_other_words_are_refused_by_name() {
+    let spec = tools().get("datetime").expect("registered").spec.clone();
+    let forms = spec.input_schema.expect("a schema")["oneOf"].as_array().cloned().expect("alternatives");
+    let listed = json!(["year", "month", "week", "day", "hour", "minute", "second"]);
+    let units: Vec<&Value> = forms.iter().filter_map(|form| form["properties"]["unit"].get("enum")).collect();
+    assert_eq!(units, [&listed, &listed]);
+    for bad in ["fortnight", "", "mS", "dayss", "decade"] {
+        let arguments = json!({"operation": "add", "date": "2024-01-31", "amount": 1, "unit": bad});
+        let expected = format!(
+            "Invalid inputs: unit: Unknown unit: {bad}; use one of year, month, week, day, hour, minute, second"
+        );
+        assert_eq!(ask(arguments).await, Err((ErrorKind::Validation, expected)));
     }
 }
 
@@ -256,6 +366,14 @@ struct Golden {
     format: Vec<Formatted>,
     add: Vec<Added>,
     diff: Vec<Counted>,
+    parse: Vec<Parsed>,
+}
+
+#[derive(Deserialize)]
+struct Parsed {
+    text: String,
+    timezone: String,
+    expected: String,
 }
 
 #[derive(Deserialize)]
@@ -328,6 +446,14 @@ async fn every_row_of_the_table_is_as_day_js_has_it() {
                 "{} to {} in {}: got {got}, expected {}",
                 row.from, row.to, row.unit, row.expected
             ));
+        }
+    }
+    assert!(golden.parse.len() >= 130, "the table has shrunk");
+    for Parsed { text, timezone, expected } in &golden.parse {
+        let arguments = json!({"operation": "format", "date": text, "format": "x", "timezone": timezone});
+        let got = ask(arguments).await.map(|answer| answer["formatted"].clone());
+        if got != Ok(json!(expected)) {
+            wrong.push(format!("{text:?} in {timezone}: got {got:?}, expected {expected}"));
         }
     }
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));

@@ -3,7 +3,7 @@
 use haft_engine::{ErrorKind, Locale};
 use serde_json::json;
 
-use crate::support::call_in;
+use crate::support::{call_in, tools};
 
 #[tokio::test]
 async fn failures_speak_chinese() {
@@ -59,5 +59,15 @@ async fn failures_speak_chinese() {
         let shown: String = arguments.to_string().chars().take(200).collect();
         let answer = call_in(tool, arguments, Locale::Zh).await;
         assert_eq!(answer, Err((ErrorKind::Execution, expected.to_owned())), "{tool} {shown}");
+    }
+}
+
+#[test]
+fn every_tool_is_described_in_both_languages() {
+    for tool in tools().list() {
+        let (en, zh) = (tool.spec.description_in(Locale::En), tool.spec.description_in(Locale::Zh));
+        assert_eq!(en, tool.spec.description, "{}: what models read", tool.spec.name);
+        assert!(zh.chars().any(|character| ('一'..='龥').contains(&character)), "{}: {zh}", tool.spec.name);
+        assert_ne!(en, zh);
     }
 }

@@ -18,7 +18,7 @@ if (directory === undefined) {
 
 const require = createRequire(path.join(path.resolve(directory), 'x.js'))
 const dayjs = require('dayjs')
-for (const plugin of ['utc', 'timezone', 'advancedFormat', 'weekOfYear', 'weekYear', 'isoWeek']) {
+for (const plugin of ['utc', 'timezone', 'advancedFormat', 'weekOfYear', 'weekYear', 'isoWeek', 'quarterOfYear']) {
   dayjs.extend(require(`dayjs/plugin/${plugin}`))
 }
 require('dayjs/locale/zh-cn')
@@ -285,7 +285,7 @@ function formatRows () {
   return rows
 }
 
-const UNITS = ['year', 'month', 'day', 'hour', 'minute', 'second']
+const UNITS = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second', 'millisecond']
 
 const ADD_DATES = [
   '2024-01-31T10:00:00Z',
@@ -303,6 +303,9 @@ const ADD_DATES = [
 const ADD_AMOUNTS = {
   year: [0, 1, -1, 4, -4, 100, -100, 1000],
   month: [0, 1, -1, 2, 11, 12, 13, -2, -11, -13, 25, 1200, -600],
+  quarter: [0, 1, -1, 3, 4, -5, 400],
+  week: [0, 1, -1, 52, 53, -104, 1000],
+  millisecond: [0, 1, -1, 999, 1000, 86400000, -86400001],
   day: [0, 1, -1, 30, -31, 365, 366, 10000, -10000],
   hour: [0, 1, -1, 24, -25, 1000, 100000, -100000],
   minute: [0, 1, -1, 59, 60, -61, 1440, 10000000],
@@ -375,4 +378,33 @@ function diffRows () {
   return rows
 }
 
-process.stdout.write(JSON.stringify({ format: formatRows(), add: addRows(), diff: diffRows() }, null, 1) + '\n')
+// Texts that day.js reads as we do. Left out are those that we read otherwise: digits behind a point
+// count as a fraction of a second and not as milliseconds, ten digits are unix seconds, and a day that
+// does not exist is no date.
+const TEXTS = [
+  '2018', '2018-4', '2018/4', '2018-4-', '201804', '20180203', '2018-2-3', '2018/2/3', '2018.4.1', '2018-02-03',
+  '2018-4-1 1:1:1:22', '2018-4-1 1:1:1:2', '2018-4-1 1:1:1:220', '2018-04-01 12:30:45:123', '2018-04-01T12:30:45:5',
+  '20210102T012345', '20210102T0123', '20210102T01', '20210102 012345', '20210102T012345.123', '20210102T01:23:45',
+  '20210102 01:23', '201804011230', '20180401123045', '20180401123045123',
+  '2018-04-01T12', '2018-04-01 12', '2018-04-01T12:30', '2018-04-01 12:30:45.123456', '2018-2-3 4:5:6', '2018-2-3T4:5:6',
+  '2018-02-03t10:20', '2018-02-03 10', '2018-04-01T12:30:45.123z', '2018-04-01T12:30:45Z',
+  '2018-02-03T10:20:30+08:00', '2018-02-03 10:20:30 +0800', '2018-02-03 10:20:30 GMT+8', '2018-02-03 1:30 PM',
+  '2018 February 03', '2018 Feb 3', '2018 February', '2018 03 February', '2018, February 3', '2018-Feb-03', '2018/Feb/03',
+  'February 2018', 'Feb 2018', 'Feb 3 2018', 'Feb. 3, 2018', 'Feb-03-2018', 'February 3, 2018 10:20:30',
+  '3 Feb 2018', '03-Feb-2018', '03 February 2018 10:20', 'Saturday, February 3, 2018', 'Sat Feb 03 2018',
+  'Sat, 03 Feb 2018 10:20:30 GMT', 'Sat Feb 03 2018 10:20:30 GMT+0800 (China Standard Time)',
+  '4-3-2018', '04-03-2018', '4/3/2018', '4/3/18', '4/3/49', '4/3/50', '4/3/2018 5:06 PM', '4/3/2018, 5:06:07 PM',
+  '  2018-02-03  '
+]
+
+function parseRows () {
+  const rows = []
+  for (const timezone of ['UTC', 'Asia/Shanghai']) {
+    process.env.TZ = timezone
+    for (const text of TEXTS) rows.push({ text, timezone, expected: String(dayjs(text).valueOf()) })
+  }
+  process.env.TZ = 'UTC'
+  return rows
+}
+
+process.stdout.write(JSON.stringify({ format: formatRows(), add: addRows(), diff: diffRows(), parse: parseRows() }, null, 1) + '\n')

@@ -1,10 +1,12 @@
 //! Endless, huge and deep expressions end with clear words, and do no harm to the next one.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haft_core::Locale;
-use haft_engine::{CallOptions, ErrorKind};
-use serde_json::json;
+use haft_engine::{CallOptions, CallRequest, Caller, ErrorKind, Source, SpaceId, ToolService};
+use serde_json::{Value, json};
 
 use crate::support::{engine, evaluate};
 
@@ -115,6 +117,56 @@ async fn a_slow_expression_does_not_hold_up_a_quick_one() {
     evaluate(&tools, "2").await.expect("answered");
     assert!(!slow.is_finished(), "the quick one came first");
     assert!(slow.await.expect("no panic").is_err());
+}
+
+/// Runs one expression for a space.
+async fn evaluate_in(tools: &ToolService, space: u8, expression: &str) -> Result<Value, ErrorKind> {
+    let space: SpaceId =
+        serde_json::from_value(json!(format!("00000000-0000-0000-0000-{space:012}"))).expect("an id");
+    let caller = Caller { space, user: None, source: Source::Api, locale: Locale::En, request: None };
+    let request = CallRequest {
+        tool: "calculator".to_owned(),
+        arguments: json!({"expression": expression}),
+        options: CallOptions::default(),
+    };
+    let result = tools.call(&caller, request).await.expect("the engine itself works");
+    match &result.outcome {
+        Ok(data) => Ok(Value::clone(data)),
+        Err(error) => Err(error.kind()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_space_that_floods_the_calculator_leaves_others_their_turn() {
+    const SLOW: &str = "s(n) = n == 0 ? 0 : s(n - 1) + s(n - 1); s(40)";
+    let tools = engine();
+    evaluate_in(&tools, 2, "1").await.expect("loaded");
+    let (refused, ran) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let flood: Vec<_> = (0..300)
+        .map(|_| {
+            let (tools, refused, ran) = (tools.clone(), refused.clone(), ran.clone());
+            tokio::spawn(async move {
+                let counter = match evaluate_in(&tools, 1, SLOW).await {
+                    Err(ErrorKind::Overloaded) => refused,
+                    _ => ran,
+                };
+                counter.fetch_add(1, Ordering::SeqCst);
+            })
+        })
+        .collect();
+    while refused.load(Ordering::SeqCst) < 90 {
+        tokio::task::yield_now().await;
+    }
+    for n in 0..5 {
+        let before = ran.load(Ordering::SeqCst);
+        let answer = evaluate_in(&tools, 2, &format!("{n} + 1")).await.expect("the other space is served");
+        assert_eq!(answer["result"], n + 1);
+        let between = ran.load(Ordering::SeqCst) - before;
+        assert!(between <= 4, "{between} expressions of the other space came first");
+    }
+    for task in flood {
+        task.abort();
+    }
 }
 
 #[tokio::test]

@@ -19,7 +19,8 @@ const math = create(all)
 function answer (expression) {
   try {
     const value = math.evaluate(expression, {})
-    const text = math.format(value, { precision: 14 })
+    const isWhole = typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e15
+    const text = isWhole ? String(value) : math.format(value, { precision: 14, upperExp: 14 })
     const plain =
       (typeof value === 'number' && Number.isFinite(value)) || typeof value === 'boolean'
     return { result: plain ? value : text, text }

@@ -1,11 +1,14 @@
 //! The `default`s of a schema, gathered once so that filling them in costs little per call.
 
+use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use crate::error::ROOT;
 use crate::{Message, Violation, json};
 
+use super::coerce;
 use super::graph::pointed_at;
+use super::limits::Cost;
 
 /// References are followed so deep; a recursive schema ends there.
 const DEEPEST: usize = 16;
@@ -15,6 +18,9 @@ const MOST_PROPERTIES: usize = 20_000;
 
 /// All defaults together may hold so many values, however often references repeat them.
 const MOST_VALUES: usize = 20_000;
+
+/// The most objects whose errors are listed to find the defaults that do not fit.
+const MOST_PROBES: usize = 500;
 
 crate::templates! {
     TOO_MANY = "schema.tooManyDefaults",
@@ -95,6 +101,129 @@ impl Defaults {
         true
     }
 
+    /// Drops defaults that do not fit their own schema, which would fail every call without that argument. A default
+    /// that fits after gentle coercion is kept as coerced.
+    pub(super) fn drop_unfit(&mut self, validator: &Validator, cost: &Cost) {
+        // First those within containers, which the containers' own defaults may not hold; then the containers' own.
+        for probe in [Probe::Inner, Probe::Outer] {
+            let mut probes_left = MOST_PROBES;
+            self.drop_unfit_in(validator, cost, probe, &mut probes_left);
+        }
+    }
+
+    fn drop_unfit_in(&mut self, validator: &Validator, cost: &Cost, probe: Probe, probes_left: &mut usize) {
+        if self.fields.is_empty() {
+            return;
+        }
+        let mut filled = Value::Object(self.probe(probe));
+        let size = json::size(&filled);
+        if !cost.allows_details(size) {
+            // The errors of fewer defaults at a time can still be listed.
+            let half = self.fields.len() / 2;
+            if half > 0 {
+                let mut rest = Self { fields: self.fields.split_off(half) };
+                self.drop_unfit_in(validator, cost, probe, probes_left);
+                rest.drop_unfit_in(validator, cost, probe, probes_left);
+                self.fields.append(&mut rest.fields);
+            } else if size.values <= cost.most_values() && take_one(probes_left) {
+                self.drop_if_alone_unfit(validator, &filled, probe);
+            }
+            return;
+        }
+        if validator.is_valid(&filled) || !take_one(probes_left) {
+            return;
+        }
+        for _ in 0..super::COERCIONS {
+            if !coerce::once(validator, &mut filled, &mut Vec::new()) {
+                break;
+            }
+        }
+        let errors = validator.iter_errors(&filled);
+        // Conditions on the whole object say nothing about a default alone.
+        let of_properties = errors.filter(|error| is_of_property(error.evaluation_path().as_str()));
+        let unfit: Vec<Vec<String>> =
+            of_properties.map(|error| segments(error.instance_path().as_str())).collect();
+        for path in unfit {
+            self.drop_at(&path, probe);
+        }
+        self.take_coerced(&filled, probe);
+        self.drop_empty_fields();
+    }
+
+    /// Drops the only default where a valid object becomes invalid with it, for schemas whose errors are too many to
+    /// be listed.
+    fn drop_if_alone_unfit(&mut self, validator: &Validator, filled: &Value, probe: Probe) {
+        let is_unfit = validator.is_valid(&Value::Object(Map::new())) && !validator.is_valid(filled);
+        for field in self.fields.iter_mut().filter(|_| is_unfit) {
+            if probe == Probe::Outer || field.inside.is_none() {
+                field.default = None;
+            }
+        }
+        self.drop_empty_fields();
+    }
+
+    fn drop_empty_fields(&mut self) {
+        self.fields.retain(|field| field.default.is_some() || field.inside.is_some());
+    }
+
+    /// An object that holds the defaults and as little else as possible.
+    fn probe(&self, probe: Probe) -> Map<String, Value> {
+        let mut object = Map::new();
+        for Field { name, default, inside } in &self.fields {
+            let value = match (probe, inside, default) {
+                (Probe::Inner, Some(Inside::Object(inner)), _) => Value::Object(inner.probe(probe)),
+                (Probe::Inner, Some(Inside::Items(inner)), _) => {
+                    Value::Array(vec![Value::Object(inner.probe(probe))])
+                }
+                (_, _, Some((default, _))) => default.clone(),
+                (_, _, None) => continue,
+            };
+            object.insert(name.clone(), value);
+        }
+        if probe == Probe::Outer {
+            // All that the limits of `of` allow: the probe only shrinks what calls may hold.
+            let _ = self.fill(&mut object, MOST_VALUES);
+        }
+        object
+    }
+
+    /// Drops the default that put the value at `path` there.
+    fn drop_at(&mut self, path: &[String], probe: Probe) {
+        let Some((name, below)) = path.split_first() else { return };
+        let Some(field) = self.fields.iter_mut().find(|field| field.name == *name) else { return };
+        let is_own =
+            probe == Probe::Outer && field.default.as_ref().is_some_and(|(default, _)| holds(default, below));
+        match &mut field.inside {
+            Some(_) if probe == Probe::Inner && below.is_empty() => {}
+            Some(Inside::Object(inner)) if !is_own => inner.drop_at(below, probe),
+            Some(Inside::Items(inner)) if !is_own => inner.drop_at(below.get(1..).unwrap_or_default(), probe),
+            Some(_) | None => field.default = None,
+        }
+    }
+
+    /// Puts coerced values in the place of the defaults they came from.
+    fn take_coerced(&mut self, filled: &Value, probe: Probe) {
+        for field in &mut self.fields {
+            let Some(value) = filled.get(&field.name) else { continue };
+            match (&mut field.inside, probe) {
+                (Some(Inside::Object(inner)), Probe::Inner) => inner.take_coerced(value, probe),
+                (Some(Inside::Items(inner)), Probe::Inner) => {
+                    if let Some(item) = value.get(0) {
+                        inner.take_coerced(item, probe);
+                    }
+                }
+                (None, Probe::Inner) | (Some(_), Probe::Outer) => {
+                    let is_coerced =
+                        |default: &Value| std::mem::discriminant(default) != std::mem::discriminant(value);
+                    if field.default.as_ref().is_some_and(|(default, _)| is_coerced(default)) {
+                        field.default = Some((value.clone(), json::size(value).values));
+                    }
+                }
+                (None, Probe::Outer) => {}
+            }
+        }
+    }
+
     /// Takes out again what was not given.
     pub(super) fn take_out(&self, filled: &mut Map<String, Value>, given: &Map<String, Value>) {
         for field in &self.fields {
@@ -107,6 +236,52 @@ impl Defaults {
             }
         }
     }
+}
+
+/// Which defaults an object is made of to see whether they fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Probe {
+    /// Those of properties without properties of their own, in containers that hold nothing else.
+    Inner,
+    /// Those that a call without arguments is given.
+    Outer,
+}
+
+/// Counts one down; false when none are left.
+fn take_one(left: &mut usize) -> bool {
+    let rest = left.checked_sub(1);
+    *left = rest.unwrap_or_default();
+    rest.is_some()
+}
+
+/// Whether an evaluation path leads to a property of the root. References and `allOf` on the way hold for every object.
+fn is_of_property(evaluation_path: &str) -> bool {
+    let mut path = evaluation_path;
+    while !path.starts_with("/properties/") {
+        let part =
+            path.strip_prefix("/allOf/").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        match part.or_else(|| path.strip_prefix("/$ref")) {
+            Some(rest) => path = rest,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The steps of a JSON pointer.
+fn segments(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+/// Whether there is a value at that path.
+fn holds(value: &Value, path: &[String]) -> bool {
+    let Some((step, below)) = path.split_first() else { return true };
+    let inner = match value {
+        Value::Object(fields) => fields.get(step),
+        Value::Array(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    };
+    inner.is_some_and(|inner| holds(inner, below))
 }
 
 impl Inside {

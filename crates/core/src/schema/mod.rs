@@ -3,8 +3,11 @@
 //! A [`ToolSchema`] that exists is an object schema of bounded cost. Fetching
 //! schemas from anywhere never happens here.
 
+mod binding_only;
 mod coerce;
 mod defaults;
+pub mod flatten;
+mod foreign;
 mod graph;
 mod limits;
 mod violation;
@@ -18,7 +21,9 @@ use crate::call::Validation;
 use crate::error::ROOT;
 use crate::{Arguments, Binding, CallError, Message, Template, Violation, json};
 
+pub use self::binding_only::take_out_binding_only;
 use self::defaults::Defaults;
+use self::foreign::ForeignProperties;
 use self::limits::Cost;
 
 /// Formats the library would assert besides date, date-time, email, uri, uuid, ipv4 and ipv6.
@@ -87,6 +92,33 @@ enum Told {
     Nothing,
 }
 
+/// A value that the `enum` of an argument accepts and does not list, so that models see few names for one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AlsoAccepted {
+    pub argument: &'static str,
+    pub value: &'static str,
+    /// The listed value it goes with: a schema that does not list this one does not accept the other.
+    pub beside: &'static str,
+}
+
+impl AlsoAccepted {
+    /// Adds the value to the argument's `enum`, at the root and in its alternatives.
+    fn widen(&self, schema: &mut Value) {
+        let listed =
+            schema.get_mut("properties").and_then(|fields| fields.get_mut(self.argument)?.get_mut("enum"));
+        if let Some(Value::Array(listed)) = listed
+            && listed.iter().any(|value| value == self.beside)
+            && !listed.iter().any(|value| value == self.value)
+        {
+            listed.push(self.value.into());
+        }
+        for alternatives in ["oneOf", "anyOf"] {
+            let forms = schema.get_mut(alternatives).and_then(Value::as_array_mut);
+            forms.into_iter().flatten().for_each(|form| self.widen(form));
+        }
+    }
+}
+
 /// A schema that was checked and compiled.
 #[derive(Debug)]
 pub struct ToolSchema {
@@ -94,6 +126,7 @@ pub struct ToolSchema {
     validator: Validator,
     defaults: Defaults,
     cost: Cost,
+    foreign: Option<ForeignProperties>,
 }
 
 /// Arguments that may be used, and what was done to make them fit.
@@ -102,6 +135,8 @@ pub struct Admitted {
     pub arguments: Arguments,
     /// Paths of values that were coerced.
     pub coerced: Vec<String>,
+    /// Properties that were ignored: they belong to another alternative.
+    pub ignored: Map<String, Value>,
 }
 
 /// Arguments that may not be used, why, and how far they got.
@@ -115,6 +150,14 @@ pub struct Refused {
 impl ToolSchema {
     /// Checks and compiles a schema of arguments. It costs time: keep it off async threads.
     pub fn of_arguments(schema: &Value) -> Result<Self, Vec<Violation>> {
+        Self::of_arguments_accepting(schema, &[])
+    }
+
+    /// The same with an `enum` that accepts more than it lists. Shown is what it lists.
+    pub fn of_arguments_accepting(
+        schema: &Value,
+        also_accepted: &[AlsoAccepted],
+    ) -> Result<Self, Vec<Violation>> {
         let Value::Object(fields) = schema else {
             return Err(vec![Violation::new(ROOT, Message::new(&NOT_AN_OBJECT_SCHEMA))]);
         };
@@ -127,17 +170,18 @@ impl ToolSchema {
             Some(Value::Array(names)) if names.iter().any(|name| name == "object") => {}
             Some(_) => return Err(vec![Violation::new("type", Message::new(&NOT_AN_OBJECT_SCHEMA))]),
         }
-        Self::compile(Value::Object(fields))
+        Self::compile(Value::Object(fields), also_accepted)
     }
 
     /// Checks and compiles a schema of results, which need not be objects.
     pub fn of_output(schema: &Value) -> Result<Self, Vec<Violation>> {
-        Self::compile(schema.clone())
+        Self::compile(schema.clone(), &[])
     }
 
-    fn compile(document: Value) -> Result<Self, Vec<Violation>> {
+    fn compile(document: Value, also_accepted: &[AlsoAccepted]) -> Result<Self, Vec<Violation>> {
         let cost = limits::check(&document)?;
         let mut bare = document.clone();
+        also_accepted.iter().for_each(|also| also.widen(&mut bare));
         let mut draft = Draft::Draft202012;
         if let Value::Object(fields) = &mut bare {
             if let Some(named) = fields.shift_remove("$schema") {
@@ -163,8 +207,31 @@ impl ToolSchema {
         let options =
             REMARKS.iter().fold(options, |options, name| options.with_format(*name, |_: &str| true));
         let validator = options.build(&bare).map_err(|error| violation::of_error(&error))?;
-        let defaults = Defaults::of(&document).map_err(|violation| vec![violation])?;
-        Ok(Self { document, validator, defaults, cost })
+        let mut defaults = Defaults::of(&document).map_err(|violation| vec![violation])?;
+        defaults.drop_unfit(&validator, &cost);
+        Ok(Self { document, validator, defaults, cost, foreign: None })
+    }
+
+    /// Ignores properties that belong to another alternative of the schema than the arguments select, where the
+    /// constant of a property selects one. A schema without such alternatives has those of `operations`, but what it
+    /// requires itself is never ignored.
+    #[must_use]
+    pub fn ignoring_foreign_properties(mut self, operations: Option<&Value>) -> Self {
+        let required = self.document.get("required").and_then(Value::as_array).into_iter().flatten();
+        let of_operations = || {
+            let foreign = ForeignProperties::of(operations?)?;
+            Some(foreign.with_in_all(required.filter_map(Value::as_str)))
+        };
+        self.foreign = ForeignProperties::of(&self.document).or_else(of_operations);
+        self
+    }
+
+    /// The arguments without properties of other alternatives. Returns `None` if they have no such property.
+    pub(crate) fn without_foreign_properties(&self, arguments: &Arguments) -> Option<Arguments> {
+        let (foreign, fields) = (self.foreign.as_ref()?, arguments.as_value().as_object()?);
+        let mut fields = foreign.has_any(fields).then(|| fields.clone())?;
+        foreign.take_out(&mut fields);
+        Some(Arguments::checked(Value::Object(fields)))
     }
 
     /// The schema as it is shown to models and people.
@@ -180,8 +247,9 @@ impl ToolSchema {
         binding: Option<&Binding>,
         validation: Validation,
     ) -> Result<Admitted, Refused> {
-        let (fields, coerced) = given(arguments, binding, validation)?;
-        self.check(fields, coerced, validation)
+        let (mut fields, coerced) = given(arguments, binding, validation)?;
+        let ignored = self.ignore(&mut fields);
+        Ok(Admitted { ignored, ..self.check(fields, coerced, validation)? })
     }
 
     /// The same, with the schema's defaults used only to check what was given.
@@ -191,13 +259,18 @@ impl ToolSchema {
         binding: Option<&Binding>,
         validation: Validation,
     ) -> Result<Admitted, Refused> {
-        let (fields, coerced) = given(arguments, binding, validation)?;
-        let Admitted { arguments, coerced } = self.check(fields.clone(), coerced, validation)?;
+        let (mut fields, coerced) = given(arguments, binding, validation)?;
+        let ignored = self.ignore(&mut fields);
+        let Admitted { arguments, coerced, .. } = self.check(fields.clone(), coerced, validation)?;
         let mut value = Arc::unwrap_or_clone(arguments.shared());
         if let Value::Object(filled) = &mut value {
             self.defaults.take_out(filled, &fields);
         }
-        Ok(Admitted { arguments: Arguments::checked(value), coerced })
+        Ok(Admitted { arguments: Arguments::checked(value), coerced, ignored })
+    }
+
+    fn ignore(&self, fields: &mut Map<String, Value>) -> Map<String, Value> {
+        self.foreign.as_ref().map(|foreign| foreign.take_out(fields)).unwrap_or_default()
     }
 
     fn check(
@@ -230,7 +303,7 @@ impl ToolSchema {
                 return Err(Refused { error: CallError::invalid(violations), arguments: value, coerced });
             }
         }
-        Ok(Admitted { arguments: Arguments::checked(value), coerced })
+        Ok(Admitted { arguments: Arguments::checked(value), coerced, ignored: Map::new() })
     }
 
     /// Text that was unfolded may hold more text, lack defaults, and be more than can be told in detail.

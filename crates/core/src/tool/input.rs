@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
+use crate::duration::{self, Unit};
+use crate::name::{NameError, RESERVED_NAMES};
 use crate::nearest::nearest;
 use crate::{Message, ToolName, ToolSchema, ToolSpec, Violation};
 
@@ -25,9 +27,15 @@ crate::templates! {
     UNKNOWN_FIELD_NEAR = "tool.unknownFieldNear",
         "is not a field of a tool; did you mean {near}?",
         "不是工具的字段；是否想用 {near}？";
+    NO_TYPE = "tool.noType",
+        "is missing, and there is no url that would make it an http tool; give a url, or a type such as http, builtin or agent",
+        "缺失，且没有 url（有 url 即为 http 工具）；请提供 url，或提供 type，例如 http、builtin 或 agent";
     NAME_LIKE_ID = "tool.nameLikeId",
         "has the form of an id; give the tool a name that says what it does",
         "看起来像一个 id；请取一个能说明用途的名称";
+    NAME_RESERVED = "tool.nameReserved",
+        "is a name that an agent's own tools have ({names}); give the tool another",
+        "是智能体自带工具的名称（{names}）；请换一个名称";
     UNREADABLE = "tool.unreadable",
         "{reason}",
         "{reason}";
@@ -81,6 +89,7 @@ pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
         }
     }
     merge_config(&mut fields, config, &mut violations);
+    read_durations(&mut fields);
     infer(&mut fields, &mut violations);
     let kept_by_server = take(&mut fields, &KEPT_BY_SERVER);
 
@@ -101,16 +110,25 @@ pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
         };
         violations.push(Violation::new(name, message));
     }
-    let looks_like_id = |name: &str| name.parse::<ToolName>() == Err(crate::name::NameError::LooksLikeId);
-    if fields.get("name").and_then(Value::as_str).is_some_and(looks_like_id) {
+    let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
+    if name.parse::<ToolName>() == Err(NameError::LooksLikeId) {
         violations.push(Violation::new("name", Message::new(&NAME_LIKE_ID)));
     }
+    if RESERVED_NAMES.contains(&name) {
+        let message = Message::new(&NAME_RESERVED).with("names", RESERVED_NAMES.join(", "));
+        violations.push(Violation::new("name", message));
+    }
+    let has_type = fields.get("type").is_some_and(|kind| !kind.is_null());
     let fields = Value::Object(fields);
-    violations.extend(schema.violations(&fields));
+    let of_form = schema.violations(&fields).into_iter();
+    violations.extend(of_form.map(|violation| match violation.path.as_str() {
+        "type" if !has_type => Violation::new("type", Message::new(&NO_TYPE)),
+        _ => violation,
+    }));
     if !violations.is_empty() {
         return Err(violations);
     }
-    match serde_json::from_value(fields) {
+    match serde_json::from_value(without_nulls(fields)) {
         Ok(spec) => Ok(ToolInput { spec, kept_by_server }),
         Err(error) => {
             Err(vec![Violation::new(crate::error::ROOT, Message::new(&UNREADABLE).with("reason", error))])
@@ -118,7 +136,16 @@ pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
     }
 }
 
-/// Puts a value in its place; the same place twice is an error unless both say the same.
+/// `null` stands for the default, for every field that has one.
+fn without_nulls(mut fields: Value) -> Value {
+    if let Value::Object(fields) = &mut fields {
+        fields.retain(|_, value| !value.is_null());
+    }
+    fields
+}
+
+/// Puts a value in its place; the same place twice is an error unless both say the same, or one is `null`, which
+/// stands for the default.
 fn put(
     fields: &mut Map<String, Value>,
     name: &str,
@@ -127,11 +154,11 @@ fn put(
     violations: &mut Vec<Violation>,
 ) {
     match fields.get(name) {
-        Some(other) if *other != value => {
+        Some(other) if !other.is_null() && !value.is_null() && *other != value => {
             violations.push(Violation::new(written, Message::new(&GIVEN_TWICE).with("other", name)));
         }
-        Some(_) => {}
-        None => {
+        Some(other) if !other.is_null() => {}
+        Some(_) | None => {
             fields.insert(name.to_owned(), value);
         }
     }
@@ -140,7 +167,7 @@ fn put(
 /// Adds the flat fields to `config`, where the same may stand under its own or the other name.
 fn merge_config(fields: &mut Map<String, Value>, flat: Map<String, Value>, violations: &mut Vec<Violation>) {
     let mut config = match fields.shift_remove("config") {
-        None => Map::new(),
+        None | Some(Value::Null) => Map::new(),
         Some(Value::Object(config)) => config,
         // Not an object: left for the schema to complain of.
         Some(other) => {
@@ -164,6 +191,37 @@ fn merge_config(fields: &mut Map<String, Value>, flat: Map<String, Value>, viola
     fields.insert("config".to_owned(), Value::Object(config));
 }
 
+/// Reads durations such as `30s`, in the fields of every tool and in the config of http and mock tools.
+fn read_durations(fields: &mut Map<String, Value>) {
+    duration::read_fields(
+        fields,
+        &[
+            ("timeout", Unit::Milliseconds),
+            ("totalTimeout", Unit::Milliseconds),
+            ("retryDelay", Unit::Milliseconds),
+            ("cacheTtl", Unit::Seconds),
+        ],
+    );
+    let Some(Value::Object(config)) = fields.get_mut("config") else { return };
+    for (name, units) in [
+        ("security", [("timeout", Unit::Milliseconds)].as_slice()),
+        ("poll", &[("interval", Unit::Seconds), ("timeout", Unit::Seconds)]),
+        ("callback", &[("timeout", Unit::Seconds)]),
+    ] {
+        if let Some(Value::Object(part)) = config.get_mut(name) {
+            duration::read_fields(part, units);
+        }
+    }
+    // The answers of a mock.
+    for answer in config.get_mut("answers").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Value::Object(answer) = answer else { continue };
+        duration::read_fields(answer, &[("delay", Unit::Milliseconds)]);
+        if let Some(Value::Object(error)) = answer.get_mut("error") {
+            duration::read_fields(error, &[("retryAfter", Unit::Milliseconds)]);
+        }
+    }
+}
+
 /// Fills in what follows from the rest: the kind, the category, the times.
 fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
     let config = fields.get("config").and_then(Value::as_object);
@@ -173,11 +231,10 @@ fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
 
     match fields.get_mut("type") {
         Some(Value::String(kind)) => *kind = kind.to_ascii_lowercase(),
-        Some(_) => {}
-        None if has_url => {
+        None | Some(Value::Null) if has_url => {
             fields.insert("type".to_owned(), "http".into());
         }
-        None => {}
+        Some(_) | None => {}
     }
     if fields.get("category").is_none_or(Value::is_null) {
         match fields.get("type").and_then(Value::as_str) {
@@ -186,11 +243,21 @@ fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
             Some(_) | None => None,
         };
     }
+    // A title in one language stands for both.
+    if let Some(Value::Object(title)) = fields.get_mut("title") {
+        for (given, missing) in [("en", "zh"), ("zh", "en")] {
+            if let Some(text) = title.get(given).filter(|text| text.is_string()).cloned()
+                && title.get(missing).is_none_or(Value::is_null)
+            {
+                title.insert(missing.to_owned(), text);
+            }
+        }
+    }
     if let Some(timeout) = inner_timeout {
         put(fields, "timeout", "config.security.timeout", timeout, violations);
     }
     // One attempt must have room within the whole call unless somebody says otherwise.
-    if !fields.contains_key("totalTimeout") {
+    if fields.get("totalTimeout").is_none_or(Value::is_null) {
         let timeout = fields.get("timeout").and_then(Value::as_u64).unwrap_or(DEFAULT_TIMEOUT);
         fields.insert("totalTimeout".to_owned(), timeout.max(DEFAULT_TOTAL_TIMEOUT).into());
     }

@@ -20,6 +20,9 @@ pub struct ToolSpec {
     pub name: ToolName,
     /// When to use it, for the model.
     pub description: String,
+    /// The same for people who read Chinese, of a tool that comes with the program.
+    #[serde(skip)]
+    pub description_zh: Option<&'static str>,
     #[serde(default)]
     pub category: Option<String>,
     /// What people see; the name when absent.
@@ -101,6 +104,7 @@ impl ToolSpec {
         Self {
             name,
             description: description.into(),
+            description_zh: None,
             category: None,
             title: None,
             icon: None,
@@ -131,6 +135,11 @@ impl ToolSpec {
             "type": "function",
             "function": {"name": self.name, "description": self.description, "parameters": parameters},
         })
+    }
+
+    /// The description as people read it; models get [`Self::description`].
+    pub fn description_in(&self, locale: Locale) -> &str {
+        self.description_zh.filter(|_| locale == Locale::Zh).unwrap_or(&self.description)
     }
 
     /// What people see.
@@ -173,6 +182,8 @@ pub struct ToolVersion {
     #[serde(flatten)]
     pub spec: ToolSpec,
     pub version: u64,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
+    #[serde(serialize_with = "crate::timestamp::serialize")]
     pub updated_at: Timestamp,
 }

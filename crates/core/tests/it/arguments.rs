@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::call::Validation;
 use haft_core::{Binding, Locale, ToolConfig, ToolSchema};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn schema(document: Value) -> ToolSchema {
     ToolSchema::of_arguments(&document).expect("a good schema")
@@ -53,7 +53,7 @@ fn all_errors_come_at_once_in_the_form_of_the_contract() {
     );
     says(&weather, json!([]), "Invalid inputs: (root): [] is not of type \"object\"");
     let error = weather.admit(json!({"days": 0}), None, Validation::Strict).expect_err("refused").error;
-    assert_eq!(error.message().render(Locale::Zh), "Invalid inputs: city: 是必填项, days: 0 小于最小值 1");
+    assert_eq!(error.message().render(Locale::Zh), "输入无效：city: 是必填项, days: 0 小于最小值 1");
     assert_eq!(
         error.details(Locale::En)["errors"],
         json!([
@@ -269,6 +269,142 @@ fn defaults_come_from_schema_then_binding_then_call() {
         admit(json!({"filters": [{}, {"op": "lt"}]}), None)["filters"],
         json!([{"op": "eq"}, {"op": "lt"}])
     );
+}
+
+#[test]
+fn a_default_that_does_not_fit_its_schema_is_ignored() {
+    let int_or_null = |default: Value| json!({"type": "integer", "default": default});
+    let fine = json!({"type": "integer", "default": 7});
+    let object = |fields: Value| json!({"type": "object", "properties": fields});
+    // (properties, what a call without arguments gets)
+    for (fields, expected) in [
+        (json!({"a": int_or_null(Value::Null), "b": fine}), json!({"b": 7})),
+        (json!({"a": int_or_null(json!("many")), "b": fine}), json!({"b": 7})),
+        (json!({"a": {"enum": ["x", "y"], "default": "z"}}), json!({})),
+        (json!({"a": {"type": "string", "maxLength": 2, "default": "long"}}), json!({})),
+        (json!({"a": {"type": ["integer", "null"], "default": null}}), json!({"a": null})),
+        (json!({"a": {"default": null}}), json!({"a": null})),
+        (json!({"a": {"anyOf": [{"type": "integer"}, {"type": "string"}], "default": null}}), json!({})),
+        (json!({"a": {"$ref": "#/$defs/count", "default": null}}), json!({})),
+        (json!({"a": {"$ref": "#/$defs/unset"}}), json!({})),
+        // Within an object, with and without a default of its own.
+        (
+            json!({"a": {"type": "object", "default": {}, "properties": {"n": int_or_null(Value::Null)}}}),
+            json!({"a": {}}),
+        ),
+        (json!({"a": {"type": "object", "default": {"n": "x"}, "properties": {"n": fine}}}), json!({})),
+        (
+            json!({"a": {"type": "object", "default": {}, "required": ["n"], "properties": {"n": fine}}}),
+            json!({"a": {"n": 7}}),
+        ),
+        (
+            json!({"a": {"type": "object", "default": {}, "required": ["n"], "properties": {"n": int_or_null(Value::Null)}}}),
+            json!({}),
+        ),
+        (
+            json!({"a": {"type": "array", "minItems": 1, "default": [], "items": object(json!({"n": fine}))}}),
+            json!({}),
+        ),
+        // Text whose meaning is certain is kept as what it means.
+        (json!({"a": int_or_null(json!("5"))}), json!({"a": 5})),
+    ] {
+        let document = json!({
+            "type": "object",
+            "properties": fields,
+            "$defs": {"count": {"type": "integer"}, "unset": {"type": "integer", "default": null}},
+        });
+        let schema = schema(document.clone());
+        for validation in [Validation::Gentle, Validation::Strict] {
+            let admitted = schema.admit(json!({}), None, validation);
+            let admitted = admitted.unwrap_or_else(|refused| panic!("{fields}: {:?}", refused.error));
+            assert_eq!(*admitted.arguments.as_value(), expected, "{fields}");
+        }
+        assert_eq!(schema.document(), &document, "the schema is shown as it was written");
+    }
+}
+
+#[test]
+fn defaults_within_given_objects_and_items_are_ignored_too_where_they_do_not_fit() {
+    let inner = json!({"type": "object", "properties": {
+        "bad": {"type": "integer", "default": null},
+        "good": {"type": "integer", "default": 1},
+    }});
+    let schema = properties(json!({
+        "one": inner,
+        "many": {"type": "array", "default": [], "items": inner},
+    }));
+    let given = json!({"one": {}, "many": [{}, {"bad": 2}]});
+    let admitted = schema.admit(given, None, Validation::Strict).expect("fits");
+    assert_eq!(
+        *admitted.arguments.as_value(),
+        json!({"one": {"good": 1}, "many": [{"good": 1}, {"bad": 2, "good": 1}]})
+    );
+}
+
+#[test]
+fn a_default_behind_a_reference_or_all_of_at_the_root_is_ignored_too() {
+    let arguments = json!({"type": "object", "properties": {
+        "bad": {"type": "integer", "default": null}, "good": {"type": "integer", "default": 7},
+    }});
+    for document in [
+        json!({"$ref": "#/$defs/Args", "$defs": {"Args": arguments}}),
+        json!({"$ref": "#/$defs/Alias", "$defs": {"Alias": {"$ref": "#/$defs/Args"}, "Args": arguments}}),
+        json!({
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "$ref": "#/definitions/Args", "definitions": {"Args": arguments},
+        }),
+        json!({
+            "allOf": [{"$ref": "#/$defs/Args"}, {"properties": {"good": {"minimum": 1}}}],
+            "properties": {"bad": {"default": null}, "good": {"default": 7}},
+            "$defs": {"Args": arguments},
+        }),
+    ] {
+        for validation in [Validation::Gentle, Validation::Strict] {
+            let admitted = schema(document.clone()).admit(json!({}), None, validation);
+            let admitted = admitted.unwrap_or_else(|refused| panic!("{document}: {:?}", refused.error));
+            assert_eq!(*admitted.arguments.as_value(), json!({"good": 7}), "{document}");
+        }
+    }
+}
+
+#[test]
+fn a_default_that_does_not_fit_is_ignored_by_schemas_whose_errors_are_too_many_to_be_listed() {
+    // Costly by its size: the errors of all defaults together cannot be listed.
+    let mut fields: Map<String, Value> =
+        (0..3000).map(|number| (format!("n{number}"), json!({"type": "integer", "default": 1}))).collect();
+    fields.insert("n7".to_owned(), json!({"type": "integer", "default": null}));
+    let wide = schema(json!({"type": "object", "required": ["id"], "properties": fields}));
+    let admitted = wide.admit(json!({"id": 1}), None, Validation::Strict).expect("fits");
+    let filled = admitted.arguments.as_value().as_object().expect("an object");
+    assert_eq!((filled.len(), filled.get("n7"), filled.get("n8")), (3000, None, Some(&json!(1))));
+
+    // Costly by its depth: not even the errors of one default can be listed.
+    let form = |kind: usize| {
+        let inner = json!({"$ref": "#/$defs/node"});
+        json!({"type": "object", "additionalProperties": false, "properties": {"x": inner, format!("y{kind}"): {}}})
+    };
+    let node = json!({"anyOf": (0..10).map(form).collect::<Vec<Value>>()});
+    let nested = |leaf: Value| (0..12).fold(leaf, |inner, _| json!({"x": inner}));
+    let field = |default: Value| json!({"allOf": [{"$ref": "#/$defs/node"}], "default": default});
+    let deep = schema(json!({
+        "type": "object",
+        "properties": {"bad": field(nested(json!(7))), "good": field(nested(json!({"y3": 1})))},
+        "$defs": {"node": node},
+    }));
+    let admitted = deep.admit(json!({}), None, Validation::Strict).expect("fits");
+    assert_eq!(*admitted.arguments.as_value(), json!({"good": nested(json!({"y3": 1}))}));
+}
+
+#[test]
+fn a_condition_on_the_whole_object_does_not_drop_a_default() {
+    let schema = schema(json!({
+        "type": "object",
+        "properties": {"kind": {"type": "string"}, "n": {"type": "integer", "default": 1}},
+        "if": {"properties": {"kind": {"const": "large"}}},
+        "then": {"properties": {"n": {"minimum": 10}}},
+    }));
+    let admitted = schema.admit(json!({"kind": "small"}), None, Validation::Gentle).expect("fits");
+    assert_eq!(*admitted.arguments.as_value(), json!({"kind": "small", "n": 1}));
 }
 
 #[test]

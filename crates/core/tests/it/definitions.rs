@@ -1,7 +1,7 @@
 //! Definitions as people write them: every field, spelling, alias and form, and what is refused.
 
 use haft_core::tool::input::{ToolInput, parse};
-use haft_core::{Effect, Policy};
+use haft_core::{Effect, Locale, Policy};
 use serde_json::{Value, json};
 
 fn read(definition: Value) -> ToolInput {
@@ -78,6 +78,44 @@ fn aliases_mean_the_same() {
 }
 
 #[test]
+fn null_stands_for_the_default_of_every_field_that_may_be_left_out() {
+    let bare = read(with(json!({}))).spec;
+    let schema: Value = serde_json::from_str(include_str!("../../src/tool/schema.json")).expect("JSON");
+    let required = ["name", "description", "type"];
+    let fields = schema["properties"].as_object().expect("fields").keys();
+    for field in fields.filter(|field| !required.contains(&field.as_str())) {
+        assert_eq!(read(with(json!({field: null}))).spec, bare, "{field}");
+    }
+}
+
+#[test]
+fn null_beside_the_flat_form_or_an_alias_is_as_good_as_absent() {
+    let flat = |more: Value| {
+        let mut tool =
+            json!({"name": "w", "description": "W.", "url": "https://a.example/x", "timeout": 200_000});
+        tool.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        read(tool).spec
+    };
+    let bare = flat(json!({}));
+    assert_eq!((bare.kind.as_str(), bare.total_timeout), ("http", 200_000));
+    for more in [
+        json!({"config": null}),
+        json!({"metadata": null}),
+        json!({"config": null, "metadata": null}),
+        json!({"type": null}),
+        json!({"totalTimeout": null}),
+        json!({"retries": null, "retryCount": null}),
+    ] {
+        assert_eq!(flat(more.clone()), bare, "{more}");
+    }
+    let security = json!({"timeout": null, "security": {"timeout": 10000}});
+    assert_eq!(flat(security).timeout, 10000);
+    let retries = flat(json!({"retries": null, "retryCount": 3}));
+    assert_eq!(retries, flat(json!({"retryCount": null, "retries": 3})));
+    assert_eq!(retries.retry_count, Some(3));
+}
+
+#[test]
 fn the_flat_form_is_the_config_form() {
     let flat = json!({
         "name": "w", "description": "W.", "endpoint": "https://a.example/x", "method": "POST", "headers": {"X": "1"},
@@ -136,9 +174,36 @@ fn a_long_attempt_makes_room_in_the_whole_call() {
 }
 
 #[test]
+fn durations_are_read_in_the_answers_of_a_mock() {
+    let answers = |delay: Value, retry_after: Value| {
+        json!([{"delay": delay, "data": {"delay": "1s"}},
+            {"error": {"kind": "RateLimit", "message": "m", "retryAfter": retry_after}}, 7])
+    };
+    let spec = read(with(json!({"config": {"answers": answers(json!("1s"), json!("1m30s"))}}))).spec;
+    assert_eq!(spec.config["answers"], answers(json!(1_000), json!(90_000)));
+}
+
+#[test]
+fn a_title_in_one_language_stands_for_both() {
+    for (given, en, zh) in [
+        (json!({"en": "Weather"}), "Weather", "Weather"),
+        (json!({"zh": "天气"}), "天气", "天气"),
+        (json!({"en": "Weather", "zh": null}), "Weather", "Weather"),
+        (json!({"en": "Weather", "zh": "天气"}), "Weather", "天气"),
+    ] {
+        let spec = read(with(json!({"title": given}))).spec;
+        assert_eq!((spec.title(Locale::En), spec.title(Locale::Zh)), (en, zh), "{given}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_all_at_once_and_by_name() {
     assert_eq!(refused(json!([])), "(root): [] is not of type \"object\"");
-    assert_eq!(refused(json!({})), "name: is required, description: is required, type: is required");
+    assert_eq!(
+        refused(json!({})),
+        "name: is required, description: is required, type: is missing, and there is no url that would make it an \
+         http tool; give a url, or a type such as http, builtin or agent"
+    );
     assert_eq!(
         refused(with(json!({"timout": 5, "cacheTtl": -1, "xyzzy": 1}))),
         "timout: is not a field of a tool; did you mean timeout?, xyzzy: is not a field of a tool, \
@@ -164,7 +229,10 @@ fn what_is_wrong_is_said_all_at_once_and_by_name() {
         ("isActive", json!("yes")),
         ("config", json!([])),
         ("inputSchema", json!("x")),
-        ("title", json!({"en": "only"})),
+        ("title", json!({})),
+        ("title", json!({"en": ""})),
+        ("title", json!({"en": 3})),
+        ("title", json!({"fr": "Temps"})),
         ("title", json!(3)),
         ("async", json!(1)),
         ("priority", json!("high")),
@@ -179,4 +247,7 @@ fn what_is_wrong_is_said_all_at_once_and_by_name() {
         refused(with(json!({"name": "0190b5a0-0000-7000-8000-000000000000"})))
             .contains("has the form of an id")
     );
+    for name in haft_core::name::RESERVED_NAMES {
+        assert!(refused(with(json!({"name": name}))).contains("an agent's own tools"), "{name}");
+    }
 }

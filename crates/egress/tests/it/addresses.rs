@@ -9,7 +9,8 @@ use haft_testkit::{Upstream, reply};
 use http::Method;
 
 use crate::support::{
-    Lookup, Outcome, Trap, error, failed, get, get_as, limits, networks, open_loopback, private, send, url,
+    Lookup, Outcome, Trap, described, error, failed, get, get_as, limits, networks, open_loopback, private,
+    send, url,
 };
 
 async fn server() -> Upstream {
@@ -21,8 +22,42 @@ async fn assert_refused(egress: &Egress, host: &str, port: u16) {
     let target = format!("http://{host}:{port}/");
     let shown = url(&target).host_str().expect("a host").to_owned();
     let refused = error(get(egress, &target).await);
-    assert_eq!((refused.kind(), refused.message().to_string()), private(&shown), "{host}");
+    assert_eq!(described(&refused), private(&shown), "{host}");
     assert!(refused.did_nothing(), "{host}");
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_network_of_the_address() {
+    let lookup = Lookup::by(|name, _| {
+        let found: &[&str] = match name {
+            "localhost" => &["::1", "127.0.0.1"],
+            "mixed.test" => &["8.8.8.8", "fd12::1"],
+            _ => &["192.168.1.20"],
+        };
+        Ok(found.iter().map(|address| address.parse().expect("an address")).collect())
+    });
+    let egress = Egress::builder().resolver(lookup).build();
+    for (host, network, foreseen) in [
+        ("127.0.0.1", "127.0.0.0/8", Some("127.0.0.0/8")),
+        ("192.168.1.20", "192.168.0.0/16", Some("192.168.0.0/16")),
+        ("172.16.5.4", "172.16.0.0/12", Some("172.16.0.0/12")),
+        ("0.0.0.0", "0.0.0.0/32", Some("0.0.0.0/32")),
+        ("[::1]", "::1/128", Some("::1/128")),
+        ("localhost", "127.0.0.0/8", Some("127.0.0.0/8")),
+        ("mixed.test", "fc00::/7", None),
+        ("files.test", "192.168.0.0/16", None),
+        ("db.internal", "192.168.0.0/16", Some("10.0.0.0/8")),
+    ] {
+        let target = format!("http://{host}/");
+        let hint = |network: &str| format!(" such as HAFT_ALLOW_PRIVATE_NETWORKS={network}");
+        let words = error(get(&egress, &target).await).message().to_string();
+        assert!(words.ends_with(&hint(network)), "{host}: {words}");
+        let warned = egress.foreseen_refusal(&url(&target)).map(|message| message.to_string());
+        assert_eq!(warned.is_some(), foreseen.is_some(), "{host}: {warned:?}");
+        if let (Some(words), Some(network)) = (warned, foreseen) {
+            assert!(words.ends_with(&hint(network)), "{host}: {words}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -324,7 +359,7 @@ async fn only_the_usual_ports_the_tools_own_and_listed_ones_are_called() {
                  or one listed with its host in allowedDomains"
             )
         };
-        assert_eq!(refused.message().to_string(), expected, "{case}");
+        assert_eq!(described(&refused).1, expected, "{case}");
     }
 }
 

@@ -171,9 +171,11 @@ async fn a_refusal_names_the_host_and_the_list_and_nothing_else() {
     let target = "http://evil.com/hidden?token=s3cret#part";
     let entries = ["api.weather.com", "*.example.org"];
     let refused = error(get_as(&guard(), "http://api.weather.com/", &entries, target).await);
-    let words = "Domain not allowed: evil.com. Allowed: api.weather.com, *.example.org";
     assert_eq!(refused.kind(), ErrorKind::Permission);
-    for locale in [Locale::En, Locale::Zh] {
+    for (locale, words) in [
+        (Locale::En, "Domain not allowed: evil.com. Allowed: api.weather.com, *.example.org"),
+        (Locale::Zh, "不允许访问的域名：evil.com。允许：api.weather.com, *.example.org"),
+    ] {
         assert_eq!(refused.message().render(locale), words);
     }
     assert!(refused.did_nothing());

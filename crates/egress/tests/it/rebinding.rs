@@ -10,8 +10,8 @@ use haft_testkit::{Upstream, reply};
 use tokio::time::Instant;
 
 use crate::support::{
-    Lookup, Then, Trap, addresses, error, failed, get, get_in, get_within, limits, limits_of, networks,
-    pause, private, raw,
+    Lookup, Then, Trap, addresses, described, error, failed, get, get_in, get_within, limits, limits_of,
+    networks, pause, private, raw,
 };
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn one_bad_address_refuses_all() {
         let lookup = Lookup::always(answer);
         let egress = Egress::builder().resolver(lookup.clone()).build();
         let refused = error(get(&egress, &format!("http://rebind.test:{}/", trap.port())).await);
-        let said = (refused.kind(), refused.message().to_string());
+        let said = described(&refused);
         assert_eq!(said, private("rebind.test"), "{answer:?}");
         assert!(refused.did_nothing(), "{answer:?}");
         assert_eq!(lookup.count(), 1, "{answer:?}: a refused name is not asked for again");
@@ -120,7 +120,7 @@ async fn a_name_without_an_address_did_nothing() {
         let gone = error(get(&egress, "http://gone.test/hidden?token=s3cret").await);
         assert_eq!(gone.kind(), ErrorKind::Network, "{cause}");
         assert_eq!(gone.message().to_string(), "gone.test cannot be found: check the name", "{cause}");
-        assert!(gone.did_nothing() && gone.is_retryable(), "{cause}");
+        assert!(gone.did_nothing() && gone.is_retryable() && gone.is_connection_failure(), "{cause}");
         assert_eq!(gone.details(Locale::En)["cause"], cause);
         assert!(!format!("{gone:?}").contains("s3cret"), "{gone:?}");
         assert_eq!(lookup.count(), 1, "{cause}");

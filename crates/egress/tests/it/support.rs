@@ -119,16 +119,21 @@ pub(crate) fn error(outcome: Outcome) -> CallError {
     }
 }
 
-/// The kind and the words of a failure.
+/// The kind and the words of a failure, without the hint how to allow an address.
 #[track_caller]
 pub(crate) fn failed(outcome: Outcome) -> (ErrorKind, String) {
-    let error = error(outcome);
-    (error.kind(), error.message().to_string())
+    described(&error(outcome))
+}
+
+/// The same of an error.
+pub(crate) fn described(error: &CallError) -> (ErrorKind, String) {
+    let words = error.message().to_string();
+    (error.kind(), words.split(" To allow it, ").next().unwrap_or_default().to_owned())
 }
 
 /// What is said of an address that may not be dialled.
 pub(crate) fn private(host: &str) -> (ErrorKind, String) {
-    (ErrorKind::Permission, format!("Address not allowed: {host} resolves to a private address"))
+    (ErrorKind::Permission, format!("Address not allowed: {host} resolves to a private address."))
 }
 
 /// A connection goes back to its pool in a task of its own, a moment after its answer.

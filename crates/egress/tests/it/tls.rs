@@ -62,7 +62,7 @@ async fn a_server_that_cannot_prove_its_name_gets_no_request() {
         let refused = error(get(egress, &target).await);
         let (kind, words) = (refused.kind(), refused.message().to_string());
         assert_eq!((kind, words.as_str()), (ErrorKind::Network, "api.test cannot be reached"), "{what}");
-        assert!(refused.did_nothing(), "{what}");
+        assert!(refused.did_nothing() && refused.is_connection_failure(), "{what}");
         assert!(!format!("{refused:?}").contains("s3cret"), "{what}: {refused:?}");
         let request = Request::new(Method::GET, &url(&target)).expect("a request");
         let by_operator = egress.send(Policy::Operator, request, limits()).await;
@@ -81,7 +81,7 @@ async fn who_speaks_no_tls_is_not_reached_by_https() {
         let refused = error(get(&egress, &format!("https://api.test:{}/", server.address.port())).await);
         let (kind, words) = (refused.kind(), refused.message().to_string());
         assert_eq!((kind, words.as_str()), (ErrorKind::Network, "api.test cannot be reached"), "{what}");
-        assert!(refused.did_nothing(), "{what}");
+        assert!(refused.did_nothing() && refused.is_connection_failure(), "{what}");
     }
     assert!(plain.seen().is_empty(), "no request was made in the clear");
 }

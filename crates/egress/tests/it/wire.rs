@@ -50,6 +50,7 @@ async fn an_answer_that_is_not_whole_is_a_broken_connection() {
         let said = (failure.kind(), failure.message().to_string());
         assert_eq!(said, (ErrorKind::Network, BROKEN.to_owned()), "{what}, then {then:?}");
         assert!(!failure.did_nothing(), "{what}: the request was sent");
+        assert!(!failure.is_connection_failure(), "{what}: the connection was made");
     }
 }
 
@@ -59,7 +60,7 @@ async fn a_refused_connection_did_nothing() {
     let refused = error(get(&open_loopback(), &target).await);
     assert_eq!(refused.kind(), ErrorKind::Network);
     assert_eq!(refused.message().to_string(), "127.0.0.1 cannot be reached");
-    assert!(refused.did_nothing() && refused.is_retryable());
+    assert!(refused.did_nothing() && refused.is_retryable() && refused.is_connection_failure());
     assert!(!format!("{refused:?}").contains("s3cret"), "{refused:?}");
 }
 

@@ -35,7 +35,7 @@ async fn a_failure_is_an_answer_too() {
     assert_eq!(written["attempts"], 0, "nothing was tried");
     assert_eq!(
         serde_json::to_value(result.localized(Locale::Zh)).expect("written")["error"]["message"],
-        "Invalid inputs: city: 是必填项"
+        "输入无效：city: 是必填项"
     );
 }
 

@@ -49,11 +49,11 @@ fn it_shows_definitions_calls_and_results() {
     );
     assert_eq!(
         shown["toolCalls"],
-        json!([{"callId": "c1", "name": "t", "arguments": {"a": 1}, "step": 1, "at": "1970-01-01T00:00:00Z"}])
+        json!([{"callId": "c1", "name": "t", "arguments": {"a": 1}, "step": 1, "at": "1970-01-01T00:00:00.000Z"}])
     );
     assert_eq!(
         shown["toolResults"],
-        json!([{"callId": "c1", "toolName": "t", "taskId": "r1", "step": 1, "at": "1970-01-01T00:00:00Z", "status": "pending"}])
+        json!([{"callId": "c1", "toolName": "t", "taskId": "r1", "step": 1, "at": "1970-01-01T00:00:00.000Z", "status": "pending"}])
     );
     context.set_tool_call_result(2, at, ToolCallResult::Done(result("c1")));
     context.set_tool_call_result(2, at, ToolCallResult::Done(result("c2")));
@@ -62,7 +62,7 @@ fn it_shows_definitions_calls_and_results() {
     assert_eq!(
         results[0],
         json!({"success": true, "data": {"n": 1}, "callId": "c1", "toolName": "t", "executionTime": 5, "attempts": 1,
-               "cached": false, "step": 2, "at": "1970-01-01T00:00:00Z", "status": "done"})
+               "cached": false, "step": 2, "at": "1970-01-01T00:00:00.000Z", "status": "done"})
     );
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use haft_engine::{
-    BreakerKey, BreakerSettings, CallError, CallOptions, CallRequest, Caller, Effect, ErrorKind, Locale,
-    Source, SpaceId, Tool, ToolService, UserId,
+    BreakerSettings, CallError, CallOptions, CallRequest, Caller, Effect, ErrorKind, Locale, Source, SpaceId,
+    Tool, ToolService, UserId,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -158,7 +158,9 @@ async fn an_open_circuit_answers_at_once_and_a_trial_closes_it() {
         failed(&refused),
         (
             ErrorKind::CircuitOpen,
-            "api.example failed too often and is left alone; it is tried again in 30 s".to_owned()
+            "t at api.example is paused because its own calls kept failing (last failure: Server). \
+             A trial call is allowed in 30 s."
+                .to_owned()
         )
     );
     assert_eq!(refused.attempts, 0);
@@ -167,14 +169,68 @@ async fn an_open_circuit_answers_at_once_and_a_trial_closes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_stop_when_the_circuit_opens_and_the_upstreams_error_is_told() {
+async fn the_breaker_counts_calls_however_many_attempts_they_make() {
+    for kind in ["Network", "Timeout", "Server"] {
+        let tools = builder().breaker(BreakerSettings::default()).build();
+        let config = json!({"answers": [failing(kind)], "breakerKey": "k"});
+        tools
+            .register(Tool::new("t", "A mock.", "mock", config).retries(10).retry_delay_ms(0))
+            .expect("registered");
+        for call_number in 1..=5 {
+            let result = call(&tools, json!({})).await;
+            assert_eq!(result.attempts, 11, "{kind}: call {call_number}");
+        }
+        assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::CircuitOpen, "{kind}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_stop_when_other_calls_open_the_circuit_and_the_upstreams_error_is_told() {
     let tools = builder().breaker(BreakerSettings::default()).build();
     let config = json!({"answers": [failing("Network")], "breakerKey": "k"});
+    tools.register(Tool::new("t", "A mock.", "mock", config).retry_delay_ms(10_000)).expect("registered");
+    let retrying = call_with(&tools, json!({}), CallOptions::default().retries(9));
+    let others = async {
+        for _ in 0..5 {
+            call_with(&tools, json!({}), CallOptions::default().retries(0)).await;
+        }
+    };
+    let (retrying, ()) = tokio::join!(retrying, others);
+    assert_eq!((failed(&retrying).0, retrying.attempts), (ErrorKind::Network, 2));
+}
+
+/// Registers tools `bad` and `good` of one upstream; `bad` fails with `kind`.
+fn bad_and_good(kind: &str) -> ToolService {
+    let tools = builder().breaker(BreakerSettings::default()).build();
+    for (name, answer) in [("bad", failing(kind)), ("good", json!({"data": 1}))] {
+        let config = json!({"answers": [answer], "breakerKey": "k"});
+        tools.register(Tool::new(name, "A mock.", "mock", config).retries(0)).expect("registered");
+    }
     tools
-        .register(Tool::new("t", "A mock.", "mock", config).retries(9).retry_delay_ms(0))
-        .expect("registered");
-    let result = call(&tools, json!({})).await;
-    assert_eq!((failed(&result).0, result.attempts), (ErrorKind::Network, 5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_tool_is_refused_alone_unless_its_connections_fail() {
+    for (kind, healthy_tool_is_refused) in [("Server", false), ("Timeout", false), ("Network", true)] {
+        let tools = bad_and_good(kind);
+        let run = async |name: &str| {
+            tools.execute(name, json!({}), CallOptions::default()).await.expect("the engine itself works")
+        };
+        for _ in 0..5 {
+            assert_eq!(failed(&run("bad").await).0.to_string(), kind);
+        }
+        assert_eq!(failed(&run("bad").await).0, ErrorKind::CircuitOpen, "{kind}");
+        let healthy = run("good").await;
+        assert_eq!(!healthy.is_success(), healthy_tool_is_refused, "{kind}");
+        if healthy_tool_is_refused {
+            let (error, words) = failed(&healthy);
+            assert_eq!(error, ErrorKind::CircuitOpen);
+            assert!(
+                words.starts_with("k is paused because connections to it kept failing in calls of bad."),
+                "{words}"
+            );
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -188,13 +244,24 @@ async fn too_many_requests_never_open_a_circuit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_key_or_without_the_breaker_nothing_opens() {
-    for tools in [builder().breaker(BreakerSettings::default()).build(), builder().build()] {
-        let config = json!({"answers": [failing("Server")]});
-        tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");
-        for _ in 0..30 {
-            assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::Server);
-        }
+async fn a_tool_without_a_key_has_a_circuit_of_its_own() {
+    let tools = builder().breaker(BreakerSettings::default()).build();
+    tools.register(mock(json!([failing("Server")])).retries(0)).expect("registered");
+    for _ in 0..5 {
+        assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::Server);
+    }
+    let (kind, words) = failed(&call(&tools, json!({})).await);
+    assert_eq!(kind, ErrorKind::CircuitOpen);
+    assert!(words.starts_with("t is paused because its own calls kept failing"), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_breaker_nothing_opens() {
+    let tools = builder().build();
+    let config = json!({"answers": [failing("Server")], "breakerKey": "k"});
+    tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");
+    for _ in 0..30 {
+        assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::Server);
     }
 }
 
@@ -207,9 +274,21 @@ async fn an_operator_sees_circuits_and_closes_them() {
         call_in(&tools, 1, json!({})).await;
     }
     let space = tools.in_space(caller(1).space);
-    assert_eq!(json!(space.circuits()), json!([{"key": "k", "state": "open", "failuresInARow": 5}]));
+    assert_eq!(
+        json!(space.circuits()),
+        json!([
+            {
+                "key": "k", "scope": "connection", "state": "closed", "failuresInARow": 0, "toolId": null,
+                "upstream": "k", "failingTools": [], "lastError": null, "retryAfter": 0,
+            },
+            {
+                "key": "t at k", "scope": "tool", "state": "open", "failuresInARow": 5, "toolId": "t",
+                "upstream": "k", "failingTools": ["t"], "lastError": "Server", "retryAfter": 30,
+            },
+        ])
+    );
     assert!(tools.in_space(caller(2).space).circuits().is_empty(), "another space sees nothing of it");
-    assert!(space.reset_circuit(&BreakerKey::new("k")));
+    assert!(space.reset_circuit("t at k"));
     assert_eq!(failed(&call_in(&tools, 1, json!({})).await).0, ErrorKind::Server, "it is tried again");
 }
 

@@ -13,6 +13,7 @@ mod context;
 mod events;
 mod guards;
 mod native;
+mod operations;
 mod records;
 mod source;
 mod support;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use haft_engine::{
     BoxFuture, CallError, CallOptions, CallRecord, CallSink, ErrorKind, Excerpt, KindName, SinkError,
-    ToolService, TraceParent,
+    Supervisor, ToolService, TraceParent,
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -195,6 +195,20 @@ async fn a_sink_that_panics_is_tried_again_too() {
     call(&tools, json!({})).await;
     tools.close().await;
     assert_eq!(sink.0.records().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_kept_once_when_the_writer_panics_between_two_attempts() {
+    let sink = Arc::new(MemorySink::failing(1));
+    let supervisor = Supervisor::with_panics("call log writer").expect("a debug build");
+    let tools = builder().sink(sink.clone()).supervisor(supervisor.clone()).build();
+    tools.register(mock(json!([{"data": 1}]))).expect("registered");
+    for _ in 0..3 {
+        call(&tools, json!({})).await;
+    }
+    tools.close().await;
+    assert_eq!(supervisor.tasks().first().map(|task| task.panics), Some(1));
+    assert_eq!(sink.records().len(), 3);
 }
 
 /// Refuses for good what it is told to.

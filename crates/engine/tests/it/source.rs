@@ -1,15 +1,16 @@
 //! Tools that are kept elsewhere: loaded when a space is first used, renewed when something changed.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_engine::{
-    Binding, BoxFuture, CallError, CallOptions, CallRequest, Caller, ErrorKind, Loaded, Locale, Message,
-    Source, SpaceId, Tool, ToolId, ToolService, ToolSource, ToolVersion,
+    Binding, BoxFuture, CallError, CallOptions, CallRequest, Caller, ConfigError, ErrorKind, Kind, Loaded,
+    Locale, Message, MockKind, Prepared, Source, SourceState, SpaceId, Tool, ToolId, ToolService, ToolSource,
+    ToolVersion,
 };
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::builder;
@@ -21,6 +22,7 @@ struct Kept {
     /// Versions that count no more.
     earlier: Mutex<Vec<ToolVersion>>,
     loads: AtomicUsize,
+    changes: AtomicU64,
     is_away: Mutex<bool>,
 }
 
@@ -29,7 +31,8 @@ impl ToolSource for Kept {
         &'a self,
         space: SpaceId,
         known: &'a HashMap<ToolId, u64>,
-    ) -> BoxFuture<'a, Result<Loaded, CallError>> {
+        last: Option<SourceState>,
+    ) -> BoxFuture<'a, Result<Option<Loaded>, CallError>> {
         self.loads.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             tokio::task::yield_now().await;
@@ -40,7 +43,10 @@ impl ToolSource for Kept {
             let of_space = || tools.iter().filter(|tool| tool.space_id == Some(space));
             let is_new = |tool: &&ToolVersion| known.get(&tool.id) != Some(&tool.version);
             let all: HashSet<ToolId> = of_space().map(|tool| tool.id.clone()).collect();
-            Ok(Loaded { changed: of_space().filter(is_new).cloned().collect(), all })
+            let changed: Vec<ToolVersion> = of_space().filter(is_new).cloned().collect();
+            let state =
+                SourceState { revision: self.changes.load(Ordering::SeqCst), count: all.len() as u64 };
+            Ok((last != Some(state)).then_some(Loaded { changed, all, state }))
         })
     }
 
@@ -59,6 +65,7 @@ impl ToolSource for Kept {
 impl Kept {
     fn change(&self, change: impl FnOnce(&mut Vec<ToolVersion>)) {
         change(&mut self.tools.lock().expect("a lock"));
+        self.changes.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -124,6 +131,107 @@ async fn a_space_is_loaded_once_and_renewed_when_told() {
     assert!(tools.in_space(space(1)).list().is_empty());
     tools.renew(space(3)).await.expect("nobody uses it");
     assert_eq!(kept.loads.load(Ordering::SeqCst), 3);
+}
+
+/// A kind that counts how often a definition is prepared.
+#[derive(Default, Clone)]
+struct Counting(Arc<AtomicUsize>);
+
+impl Kind for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn prepare(&self, config: &serde_json::Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        MockKind.prepare(config)
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_prepares_only_the_tools_that_changed() {
+    let (kept, counting) = (Arc::new(Kept::default()), Counting::default());
+    kept.change(|tools| {
+        tools.extend((0..100).map(|number| version(space(1), &format!("tool_{number}"), "counting")));
+    });
+    let tools = builder().kind(counting.clone()).tools(kept.clone()).build();
+    let prepared = || counting.0.swap(0, Ordering::SeqCst);
+    assert_eq!(calls(&tools, space(1), "tool_7").await, Ok(true));
+    assert_eq!(prepared(), 100, "all of them when the space is first used");
+    let before = tools.in_space(space(1)).list();
+
+    tools.renew(space(1)).await.expect("renewed");
+    assert_eq!(prepared(), 0, "something else in the space changed");
+
+    kept.change(|tools| tools[7].version = 2);
+    tools.renew(space(1)).await.expect("renewed");
+    assert_eq!(prepared(), 1);
+    let after = tools.in_space(space(1)).list();
+    let same = before.iter().zip(&after).filter(|(before, after)| Arc::ptr_eq(before, after)).count();
+    assert_eq!(same, 99, "the others are the ones that were there");
+}
+
+/// A kind that signals when it prepares, and waits for a signal to continue.
+struct Waiting {
+    begins: tokio::sync::mpsc::UnboundedSender<()>,
+    goes_on: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl Kind for Waiting {
+    fn name(&self) -> &'static str {
+        "waiting"
+    }
+
+    fn prepare(&self, config: &serde_json::Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        self.begins.send(()).expect("a test that waits");
+        self.goes_on.lock().expect("a lock").recv().expect("a signal");
+        MockKind.prepare(config)
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_that_is_dropped_is_made_by_the_next() {
+    let kept = Arc::new(Kept::default());
+    kept.change(|tools| tools.push(version(space(1), "one", "mock")));
+    let (begins, mut begun) = tokio::sync::mpsc::unbounded_channel();
+    let (go_on, goes_on) = std::sync::mpsc::channel();
+    let kind = Waiting { begins, goes_on: Mutex::new(goes_on) };
+    let tools = builder().kind(kind).tools(kept.clone()).build();
+    assert_eq!(calls(&tools, space(1), "one").await, Ok(true));
+
+    kept.change(|tools| tools.push(version(space(1), "two", "waiting")));
+    tokio::select! {
+        renewed = tools.renew(space(1)) => panic!("it ended before its tools were prepared: {renewed:?}"),
+        told = begun.recv() => told.expect("it prepares"),
+    }
+    assert_eq!(calls(&tools, space(1), "two").await, Ok(false));
+    (0..2).for_each(|_| go_on.send(()).expect("it waits"));
+    tools.renew(space(1)).await.expect("renewed");
+    assert_eq!(calls(&tools, space(1), "two").await, Ok(true));
+}
+
+#[tokio::test]
+async fn schemas_of_stored_tools_are_compiled_at_the_first_call() {
+    let kept = Arc::new(Kept::default());
+    let mut strict = version(space(1), "strict", "mock");
+    strict.spec.input_schema =
+        Some(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}));
+    let mut broken = version(space(1), "broken", "mock");
+    broken.spec.input_schema = Some(json!({"type": "object", "properties": {"n": {"type": "nothing"}}}));
+    kept.change(|tools| tools.extend([strict, broken]));
+    let tools = builder().tools(kept).build();
+    let call = async |tool: &str, arguments: Value| {
+        let caller =
+            Caller { space: space(1), user: None, source: Source::Api, locale: Locale::En, request: None };
+        let request = CallRequest { tool: tool.to_owned(), arguments, options: CallOptions::default() };
+        tools.call(&caller, request).await.expect("a result")
+    };
+    assert!(call("strict", json!({"n": 1})).await.is_success());
+    let refused = call("strict", json!({"n": "one"})).await;
+    assert_eq!(refused.error().map(CallError::kind), Some(ErrorKind::Validation));
+    let unusable = call("broken", json!({"n": 1})).await;
+    assert_eq!(unusable.error().map(|error| error.message().id()), Some("tool.schemaUnusable"));
+    assert!(call("strict", json!({"n": 2})).await.is_success(), "the others do not suffer");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use super::ServerArgs;
 pub(super) const HELP: &str = "\
 Examples:
   haft audit list                     who changed what in the space, the newest first
-  haft audit list --what tool --since 2026-08-01T00:00:00Z
+  haft audit list --what tool --user ada --since 2026-08-01T00:00:00Z
   haft audit list --server            users, and spaces that were deleted; for those who run the server
   haft audit verify                   whether all changes and all calls on record are as they were written
 
@@ -30,7 +30,7 @@ pub(crate) enum AuditCommand {
         /// Only changes of such things: tool, agent, provider, secret, space, member, token …
         #[arg(long, value_name = "WHAT")]
         what: Option<String>,
-        /// Only what this user did, by id; me for yourself
+        /// Only what this user did, by name or id; me for yourself
         #[arg(long, value_name = "USER")]
         user: Option<String>,
         /// Only what was done then or later, such as 2026-08-01T00:00:00Z

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use haft_core::{ErrorKind, Message, duration};
 
 use super::ServerArgs;
+use crate::messages;
+use crate::refusal::Refused;
 
 pub(super) const HELP: &str = "\
 Arguments:
@@ -21,7 +24,8 @@ Exit codes:
   1  the tool or haft failed        6  it took too long
   2  the arguments are not right    7  the server is busy or away; try again later
   3  there is no such tool          8  the outcome is not known
-  4  it is not allowed            130  it was cancelled";
+  4  it is not allowed              9  haft diff found a difference
+                                 130  it was cancelled";
 
 #[derive(Args)]
 pub(crate) struct CallArgs {
@@ -43,12 +47,18 @@ pub(crate) struct CallArgs {
     /// Take arguments only as they are: "3" is not 3
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Milliseconds for one attempt
-    #[arg(long, value_name = "MS")]
+    /// Time for one attempt: a duration such as 30s, or milliseconds
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) timeout: Option<u64>,
     /// Further attempts after the first
     #[arg(long, value_name = "N")]
     pub(crate) retries: Option<u32>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+}
+
+fn milliseconds(text: &str) -> Result<u64, Refused> {
+    let duration = || duration::milliseconds(text).map(|milliseconds| milliseconds as u64);
+    let number = text.parse().ok().or_else(duration);
+    number.ok_or_else(|| Refused::new(ErrorKind::Validation, Message::new(&messages::NOT_A_TIME)))
 }

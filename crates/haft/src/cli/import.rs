@@ -7,6 +7,7 @@ use super::ServerArgs;
 pub(super) const HELP: &str = "\
 Examples:
   haft import openapi petstore.yaml --name petstore --dry-run
+  haft import openapi petstore.yaml --name petstore --dry-run --exit-code    ends with 9 when anything differs
   haft import openapi https://api.example.com/openapi.json --only getUser --only 'POST /users'
   haft import curl 'curl https://api.example.com/users/42 -H \"Authorization: Bearer …\"'
   pbpaste | haft import curl -
@@ -23,6 +24,12 @@ pub(crate) struct ImportArgs {
     /// Show what would come, and keep nothing
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
+    /// End with exit code 9 when anything differs
+    #[arg(long, global = true)]
+    pub(crate) exit_code: bool,
+    /// Show unchanged tools, too
+    #[arg(long, global = true)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     #[command(subcommand)]

@@ -21,6 +21,7 @@ Examples:
   haft spaces members research
   haft spaces add research ada editor         viewer < caller < editor < admin
   haft spaces remove research ada
+  haft spaces invitations                     your own; haft spaces accept research
 
 A token belongs to one space: haft tokens create NAME --scope call --space research";
 
@@ -85,7 +86,19 @@ pub(crate) enum SpacesCommand {
         /// The space's name or id
         space: String,
     },
-    /// Take a user into a space, or give another role
+    /// List your open invitations
+    Invitations,
+    /// Accept an invitation
+    Accept {
+        /// The space's name or id
+        space: String,
+    },
+    /// Decline an invitation
+    Decline {
+        /// The space's name or id
+        space: String,
+    },
+    /// Invite a user, or give a member another role
     Add {
         /// The space's name or id
         space: String,

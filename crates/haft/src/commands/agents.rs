@@ -1,10 +1,10 @@
-//! `haft agents [show|rm]`
+//! `haft agents [create|show|rm]`
 
 use std::process::ExitCode;
 
 use serde_json::Value;
 
-use super::text;
+use super::{create, results, text};
 use crate::cli::{AgentsArgs, AgentsCommand};
 use crate::config::Config;
 use crate::door::Door;
@@ -16,11 +16,25 @@ pub(crate) async fn run(args: AgentsArgs, config: Config) -> anyhow::Result<Exit
     let door = Door::to_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/agents?limit=200", json, row).await,
+        None => super::list(&door, "/api/agents?limit=200", json, &super::empty::NO_AGENTS, row).await,
+        Some(AgentsCommand::Create { name, file, prompt, tool, model, about }) => {
+            let body = match &file {
+                Some(file) => create::definition(file, name.as_deref(), config.locale)?,
+                None => create::fields([
+                    ("name", name.map(Value::from)),
+                    ("description", about.map(Value::from)),
+                    ("systemPrompt", prompt.map(Value::from)),
+                    ("toolIds", (!tool.is_empty()).then(|| Value::from(tool))),
+                    ("config", model.map(|model| create::model(&model))),
+                ]),
+            };
+            let answer = door.post("/api/agents", &body).await?;
+            Ok(super::done(&answer, json, config.locale, super::named(&results::AGENT_CREATED)))
+        }
         Some(AgentsCommand::Show { name }) => show_one(&door, &name, json).await,
         Some(AgentsCommand::Rm { name }) => {
             let answer = door.delete(&path_of(&name)).await?;
-            Ok(super::done(&answer, json, |agent| format!("deleted the agent {}", text(agent, "name"))))
+            Ok(super::done(&answer, json, config.locale, super::named(&results::AGENT_DELETED)))
         }
     }
 }

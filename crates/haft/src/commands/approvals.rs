@@ -2,34 +2,27 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
-use haft_core::json;
+use haft_core::{Locale, Message, json};
 use serde_json::{Map, Value};
 
-use super::text;
+use super::{results, text};
 use crate::cli::{ApprovalsArgs, ApprovalsCommand};
 use crate::config::Config;
 use crate::door::Door;
-use crate::show;
+use crate::refusal::OrFail as _;
+use crate::{messages, show};
 
 pub(crate) async fn run(args: ApprovalsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let door = Door::to_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/approvals?limit=200", json, row).await,
-        Some(ApprovalsCommand::Show { id }) => {
-            let answer = door.get(&path_of(&id)).await?;
-            if let Some(code) = super::failed(&answer, json) {
-                return Ok(code);
-            }
-            show::line_out(if json { answer.data.to_string() } else { show::json(&answer.data) });
-            Ok(ExitCode::SUCCESS)
-        }
+        None => super::list(&door, "/api/approvals?limit=200", json, &super::empty::NO_APPROVALS, row).await,
+        Some(ApprovalsCommand::Show { id }) => super::show_record(&door, &path_of(&id), json).await,
         Some(ApprovalsCommand::Approve { id, args, note }) => {
             let arguments = args.map(|text| json::parse(text.as_bytes())).transpose();
-            let arguments = arguments.context("--args is not JSON")?;
-            decide(&door, &id, "approve", arguments, note, json).await
+            let arguments = arguments.or_fail(|| Message::new(&messages::NOT_JSON).with("what", "--args"))?;
+            decide(&door, &id, "approve", arguments, note, (json, config.locale)).await
         }
         Some(ApprovalsCommand::Link { id }) => {
             let answer = door.post(&format!("{}/link", path_of(&id)), &Value::Object(Map::new())).await?;
@@ -39,7 +32,9 @@ pub(crate) async fn run(args: ApprovalsArgs, config: Config) -> anyhow::Result<E
             show::line_out(if json { answer.data.to_string() } else { text(&answer.data, "url").to_owned() });
             Ok(ExitCode::SUCCESS)
         }
-        Some(ApprovalsCommand::Deny { id, note }) => decide(&door, &id, "deny", None, note, json).await,
+        Some(ApprovalsCommand::Deny { id, note }) => {
+            decide(&door, &id, "deny", None, note, (json, config.locale)).await
+        }
     }
 }
 
@@ -48,9 +43,10 @@ fn path_of(id: &str) -> String {
 }
 
 fn row(approval: &Value) -> [String; 5] {
-    let because = match text(approval, "because") {
-        "" => String::new(),
-        rule => format!("because {rule}"),
+    let because = match (text(approval, "because"), text(approval, "notice")) {
+        ("", notice) => notice.to_owned(),
+        (rule, "") => format!("because {rule}"),
+        (rule, notice) => format!("because {rule}; {notice}"),
     };
     [
         text(approval, "toolName").to_owned(),
@@ -67,14 +63,14 @@ async fn decide(
     decision: &str,
     arguments: Option<Value>,
     note: Option<String>,
-    json: bool,
+    (json, locale): (bool, Locale),
 ) -> anyhow::Result<ExitCode> {
     let given = [("arguments", arguments), ("note", note.map(Value::from))];
     let mut body = Map::from_iter([("decision".to_owned(), decision.into())]);
     body.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     let answer = door.post(&path_of(id), &Value::Object(body)).await?;
-    Ok(super::done(&answer, json, |task| match decision {
-        "approve" => format!("{} goes ahead; see it with haft tasks watch {id}", text(task, "toolName")),
-        _ => format!("{} does not go ahead", text(task, "toolName")),
+    Ok(super::done(&answer, json, locale, |task| match decision {
+        "approve" => super::of_tool(&results::CALL_APPROVED)(task).with("id", id),
+        _ => super::of_tool(&results::CALL_DENIED)(task),
     }))
 }

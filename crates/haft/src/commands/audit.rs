@@ -2,14 +2,15 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
+use haft_core::Message;
 use serde_json::Value;
 
 use super::text;
 use crate::cli::{AuditArgs, AuditCommand, ServerArgs};
 use crate::config::Config;
 use crate::door::{Data, Door};
-use crate::{exit, show};
+use crate::refusal::failure;
+use crate::{exit, messages, show};
 
 /// What is on record, as the answer and people call it.
 const RECORDS: [&str; 2] = ["changes", "calls"];
@@ -26,7 +27,7 @@ pub(crate) async fn run(args: AuditArgs, config: Config) -> anyhow::Result<ExitC
                     path.push_str(&format!("&{name}={}", super::encoded(&value)));
                 }
             }
-            super::list(&door, &path, asked.json, row).await
+            super::list(&door, &path, asked.json, &super::empty::NO_CHANGES, row).await
         }
         AuditCommand::Verify => verify(&door, asked.json).await,
     }
@@ -37,7 +38,7 @@ async fn open(args: &ServerArgs, config: Config) -> anyhow::Result<Door> {
     match Door::named(args, &config)? {
         Some(door) => Ok(door),
         None if config.storage.exists() => Door::here(config, Data::Kept).await,
-        None => bail!("nothing is on record here: run haft login URL, or set HAFT_URL and HAFT_TOKEN"),
+        None => Err(failure(Message::new(&messages::NOTHING_ON_RECORD))),
     }
 }
 
@@ -56,7 +57,7 @@ async fn verify(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
     if RECORDS.iter().all(is_whole) {
         return Ok(ExitCode::SUCCESS);
     }
-    anstream::eprintln!("{}what is on record is not as it was written{:#}", show::BAD, show::BAD);
+    anstream::eprintln!("{}{}{:#}", show::BAD, door.words(&messages::TAMPERED), show::BAD);
     Ok(exit::FAILURE.into())
 }
 

@@ -4,25 +4,25 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
-use haft_core::json;
+use haft_core::{Message, json};
 use serde_json::{Map, Value};
 
-use super::tasks;
+use super::{results, tasks};
 use crate::cli::CallArgs;
 use crate::config::Config;
 use crate::definitions::without_server_fields;
 use crate::door::{Answer, Data, Door};
-use crate::show::QUIET;
-use crate::{exit, show};
+use crate::refusal::{OrFail as _, failure, words};
+use crate::{exit, messages, show};
 
 pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let args = without_name(args);
+    let locale = config.locale;
     let arguments = match arguments(&args) {
         Ok(arguments) => arguments,
         Err(error) => {
-            anstream::eprintln!("{}error:{:#} {error:#}", show::BAD, show::BAD);
+            anstream::eprintln!("{}error:{:#} {}", show::BAD, show::BAD, words(&error, locale));
             return Ok(exit::code(haft_core::ErrorKind::Validation).into());
         }
     };
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
     }
     if let Some(task) = answer.data["taskId"].as_str() {
         if !args.server.json {
-            show::said(&format!("it is a task now, and goes on without us: haft tasks watch {task}"));
+            show::said(&Message::new(&results::CALL_IS_TASK).with("id", task).render(locale));
         }
         return tasks::watch(&door, task, args.server.json).await;
     }
@@ -51,9 +51,10 @@ pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCo
         show::line_out(&answer.data);
     } else {
         show::line_out(show::json(&answer.data["data"]));
-        let cached = if answer.data["cached"] == true { ", cached" } else { "" };
-        let (time, attempts) = (&answer.data["executionTime"], &answer.data["attempts"]);
-        anstream::eprintln!("{QUIET}{time} ms, attempts: {attempts}{cached}{QUIET:#}");
+        let is_cached = answer.data["cached"] == true;
+        let template = if is_cached { &results::CALL_TOOK_CACHED } else { &results::CALL_TOOK };
+        let message = Message::new(template).with("time", &answer.data["executionTime"]);
+        show::said(&message.with("attempts", &answer.data["attempts"]).render(locale));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -88,8 +89,8 @@ fn without_name(mut args: CallArgs) -> CallArgs {
 /// Makes the tools of a file callable in this process, and gives the name of the one to call.
 async fn define(door: &Door, path: &Path, name: Option<&str>) -> anyhow::Result<Result<String, Answer>> {
     let shown = path.display();
-    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-    let definition = json::parse(&text).with_context(|| format!("{shown} is not JSON"))?;
+    let text = std::fs::read(path).or_fail(|| Message::new(&messages::CANNOT_READ).with("path", &shown))?;
+    let definition = json::parse(&text).or_fail(|| Message::new(&messages::NOT_JSON).with("what", &shown))?;
     let definitions = if let Value::Array(definitions) = definition { definitions } else { vec![definition] };
     let mut names = Vec::new();
     for definition in &definitions {
@@ -110,9 +111,16 @@ async fn define(door: &Door, path: &Path, name: Option<&str>) -> anyhow::Result<
         names.push(id);
     }
     match name {
-        Some(name) => bail!("{shown} holds no tool {name}; it holds {}", names.join(", ")),
-        None if names.is_empty() => bail!("{shown} holds no tool"),
-        None => bail!("{shown} holds several tools; say which one to call: {}", names.join(", ")),
+        Some(name) => Err(failure(
+            Message::new(&messages::NO_SUCH_TOOL)
+                .with("path", shown)
+                .with("name", name)
+                .with("known", names.join(", ")),
+        )),
+        None if names.is_empty() => Err(failure(Message::new(&messages::HOLDS_NO_TOOL).with("path", shown))),
+        None => Err(failure(
+            Message::new(&messages::SEVERAL_TOOLS).with("path", shown).with("known", names.join(", ")),
+        )),
     }
 }
 
@@ -128,28 +136,29 @@ fn options(args: &CallArgs) -> Map<String, Value> {
 
 fn arguments(args: &CallArgs) -> anyhow::Result<Value> {
     if let Some(text) = &args.args {
-        return json::parse(text.as_bytes()).context("--args is not JSON");
+        return json::parse(text.as_bytes())
+            .or_fail(|| Message::new(&messages::NOT_JSON).with("what", "--args"));
     }
     if args.pairs == ["-"] {
         let mut text = Vec::new();
-        std::io::stdin().read_to_end(&mut text).context("cannot read standard input")?;
-        return json::parse(&text).context("standard input is not JSON");
+        std::io::stdin().read_to_end(&mut text).or_fail(|| Message::new(&messages::NO_STDIN))?;
+        return json::parse(&text).or_fail(|| Message::new(&messages::STDIN_NOT_JSON));
     }
     let mut fields = Map::new();
     for pair in &args.pairs {
         let Some((name, value)) = pair.split_once('=') else {
-            bail!("{pair:?} is not an argument; write key=value, key:=json, or - alone for standard input");
+            return Err(failure(Message::new(&messages::NOT_AN_ARGUMENT).with("pair", format!("{pair:?}"))));
         };
         let (name, value) = match name.strip_suffix(':') {
             None => (name, Value::from(value)),
             Some(name) => {
                 let value = json::parse(value.as_bytes())
-                    .with_context(|| format!("the value of {name} is not JSON"))?;
+                    .or_fail(|| Message::new(&messages::VALUE_NOT_JSON).with("name", name))?;
                 (name, value)
             }
         };
         if fields.insert(name.to_owned(), value).is_some() {
-            bail!("{name} is given twice");
+            return Err(failure(Message::new(&messages::GIVEN_TWICE).with("name", name)));
         }
     }
     Ok(Value::Object(fields))

@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::cli::Cli;
 
 pub(crate) fn run(shell: Shell) -> anyhow::Result<ExitCode> {
-    clap_complete::generate(shell, &mut Cli::command(), "haft", &mut std::io::stdout());
+    clap_complete::generate(shell, &mut Cli::definition(), "haft", &mut std::io::stdout());
     Ok(ExitCode::SUCCESS)
 }

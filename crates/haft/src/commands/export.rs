@@ -1,21 +1,22 @@
-//! `haft export [DIR]`: tools and agents as files, for Git.
+//! `haft export [DIR]`: definitions as files, for Git.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use haft_core::{Locale, Message};
+use serde_json::{Map, Value, json};
 
 use super::text;
 use crate::cli::ExportArgs;
 use crate::config::Config;
-use crate::definitions::{file_name, in_directory, tidy};
+use crate::definitions::{NOUNS, SECRETS, file_name, in_directory, tidy};
 use crate::door::Door;
-use crate::show;
+use crate::refusal::{OrFail as _, failure};
+use crate::{messages, show};
 
-/// One folder for each list.
-const LISTS: [&str; 2] = ["tools", "agents"];
+/// The file with the names of secrets.
+const SECRETS_FILE: &str = "secrets.json";
 
 pub(crate) async fn run(args: ExportArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
@@ -24,24 +25,46 @@ pub(crate) async fn run(args: ExportArgs, config: Config) -> anyhow::Result<Exit
     if let Some(code) = super::failed(&answer, args.server.json) {
         return Ok(code);
     }
-    let [tools, agents] = LISTS.map(|name| definitions(&answer.data[name]));
+    for note in answer.data["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        show::said(note);
+    }
+    let lists = NOUNS.map(|noun| (noun.list, definitions(&answer.data[noun.list])));
+    let secrets = &answer.data[SECRETS];
     let Some(directory) = &args.dir else {
-        show::line_out(serde_json::to_string_pretty(&json!({"tools": tools, "agents": agents}))?);
+        let mut document: Map<String, Value> =
+            lists.into_iter().map(|(name, list)| (name.to_owned(), Value::Array(list))).collect();
+        document.insert(SECRETS.to_owned(), secrets.clone());
+        show::line_out(serde_json::to_string_pretty(&document)?);
         return Ok(ExitCode::SUCCESS);
     };
     let mut changes = Vec::new();
-    for (folder, definitions) in LISTS.into_iter().zip([tools, agents]) {
+    for (folder, definitions) in lists {
         write(&directory.join(folder), &definitions, args.prune, &mut changes)?;
     }
-    report(&changes, args.server.json);
+    let path = directory.join(SECRETS_FILE);
+    if path.exists() || secrets.as_array().is_some_and(|names| !names.is_empty()) {
+        std::fs::create_dir_all(directory)
+            .or_fail(|| Message::new(&messages::CANNOT_MAKE).with("path", directory.display()))?;
+        let content = serde_json::to_string_pretty(&json!({SECRETS: secrets}))? + "\n";
+        changes.push(write_file(path, &content)?);
+    }
+    report(&changes, args.server.json, config.locale);
+    if !args.server.json && secrets.as_array().is_some_and(|names| !names.is_empty()) {
+        show::said(&door.words(&messages::SECRETS_NOT_EXPORTED));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// By name, and each in its own order.
 fn definitions(list: &Value) -> Vec<Value> {
     let mut definitions: Vec<Value> = list.as_array().into_iter().flatten().map(tidy).collect();
-    definitions.sort_by(|one, other| text(one, "name").cmp(text(other, "name")));
+    definitions.sort_by(|one, other| title(one).cmp(title(other)));
     definitions
+}
+
+/// The name of a thing; of an alert without one, what it measures.
+fn title(definition: &Value) -> &str {
+    definition["name"].as_str().unwrap_or_else(|| text(definition, "metric"))
 }
 
 /// What happened to one file.
@@ -54,38 +77,58 @@ struct Change {
 fn write(folder: &Path, definitions: &[Value], prune: bool, changes: &mut Vec<Change>) -> anyhow::Result<()> {
     let mut wanted = BTreeMap::new();
     for definition in definitions {
-        let path = folder.join(file_name(text(definition, "name")));
+        let mut path = folder.join(file_name(title(definition)));
+        let mut number = 1;
+        // Alerts may share a name.
+        while wanted.contains_key(&path) {
+            number += 1;
+            path = folder.join(file_name(&format!("{} {number}", title(definition))));
+        }
         wanted.insert(path, serde_json::to_string_pretty(definition)? + "\n");
     }
     if wanted.is_empty() && !folder.exists() {
         return Ok(());
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(folder)
+        .or_fail(|| Message::new(&messages::CANNOT_MAKE).with("path", folder.display()))?;
     for path in in_directory(folder, &["json"])? {
         if wanted.contains_key(&path) {
             continue;
         }
         if prune {
-            std::fs::remove_file(&path).with_context(|| format!("cannot delete {}", path.display()))?;
+            std::fs::remove_file(&path)
+                .or_fail(|| Message::new(&messages::CANNOT_DELETE).with("path", path.display()))?;
         }
         changes.push(Change { path, change: if prune { "deleted" } else { "gone" } });
     }
     for (path, content) in wanted {
-        let change = match std::fs::read(&path) {
-            Ok(before) if before == content.as_bytes() => "unchanged",
-            Ok(_) => "updated",
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "created",
-            Err(error) => bail!("cannot read {}: {error}", path.display()),
-        };
-        if change != "unchanged" {
-            std::fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        changes.push(Change { path, change });
+        changes.push(write_file(path, &content)?);
     }
     Ok(())
 }
 
-fn report(changes: &[Change], json: bool) {
+/// Writes a file, unless it has this content.
+fn write_file(path: PathBuf, content: &str) -> anyhow::Result<Change> {
+    let change = match std::fs::read(&path) {
+        Ok(before) if before == content.as_bytes() => "unchanged",
+        Ok(_) => "updated",
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "created",
+        Err(error) => {
+            return Err(failure(
+                Message::new(&messages::CANNOT_READ_BECAUSE)
+                    .with("path", path.display())
+                    .with("reason", error),
+            ));
+        }
+    };
+    if change != "unchanged" {
+        std::fs::write(&path, content)
+            .or_fail(|| Message::new(&messages::CANNOT_WRITE).with("path", path.display()))?;
+    }
+    Ok(Change { path, change })
+}
+
+fn report(changes: &[Change], json: bool, locale: Locale) {
     if json {
         let file = |change: &Change| json!({"file": change.path.to_string_lossy(), "change": change.change});
         show::line_out(changes.iter().map(file).collect::<Value>());
@@ -95,8 +138,9 @@ fn report(changes: &[Change], json: bool) {
     show::table(changes.iter().filter(|change| change.change != "unchanged").map(row).collect());
     let count = |wanted: &str| changes.iter().filter(|change| change.change == wanted).count();
     let (created, updated, unchanged) = (count("created"), count("updated"), count("unchanged"));
-    show::said(&format!("{created} files created, {updated} updated, {unchanged} unchanged"));
+    let message = Message::new(&messages::FILES_WRITTEN).with("created", created).with("updated", updated);
+    show::said(&message.with("unchanged", unchanged).render(locale));
     if count("gone") > 0 {
-        show::said("files marked gone belong to nothing any more; --prune deletes them");
+        show::said(&Message::new(&messages::FILES_GONE).render(locale));
     }
 }

@@ -4,18 +4,24 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use haft_core::{Locale, Message};
 use serde_json::{Map, Value};
 
-use super::diff;
+use super::{diff, results};
 use crate::cli::{ImportArgs, ImportCommand};
 use crate::config::Config;
+use crate::definitions;
 use crate::door::{Data, Door};
-use crate::show;
+use crate::refusal::{OrFail as _, failure};
 use crate::show::{QUIET, STRONG};
+use crate::{exit, messages, show};
+
+/// A dry run of so many tools shows their definitions and requests; of more, `--json` has them.
+const MOST_SHOWN: usize = 3;
 
 pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
+    let locale = config.locale;
     let (route, mut body) = match args.command {
         ImportCommand::Openapi { source, base_url } => {
             let mut body = Map::new();
@@ -47,59 +53,90 @@ pub(crate) async fn run(args: ImportArgs, config: Config) -> anyhow::Result<Exit
     let door = match Door::named(&args.server, &config)? {
         Some(door) => door,
         None if args.dry_run => Door::here(config, Data::None).await?,
-        None => bail!(
-            "there is no server to keep the tools: run haft login URL or set HAFT_TOKEN, or look with --dry-run"
-        ),
+        None => return Err(failure(Message::new(&messages::NOWHERE_TO_IMPORT))),
     };
-    let answer = door.post(&format!("/api/tools/import/{route}"), &Value::Object(body)).await?;
+    let answer = door.post_large(&format!("/api/tools/import/{route}"), &Value::Object(body)).await?;
     if let Some(code) = super::failed(&answer, args.server.json) {
         return Ok(code);
     }
     if args.server.json {
         show::line_out(&answer.data);
     } else {
-        report(&answer.data, args.dry_run);
+        report(&answer.data, (args.dry_run, args.all), locale);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if args.exit_code && differs(&answer.data) { exit::DIFFERS.into() } else { ExitCode::SUCCESS })
+}
+
+/// Shows what a dry run says of one tool: its definition, and the request of a call.
+fn show_preview(tool: &Value) {
+    if let Value::Object(definition) = &tool["definition"] {
+        let shown = serde_json::to_string_pretty(&definitions::tidy(&Value::Object(definition.clone())));
+        for line in shown.unwrap_or_default().lines() {
+            show::line_out(format_args!("  {}", show::plain(line)));
+        }
+    }
+    for line in super::text(tool, "request").lines() {
+        show::line_out(format_args!("  {QUIET}{}{QUIET:#}", show::plain(line)));
+    }
 }
 
 /// The text of a file, or of standard input.
 fn text(source: &str) -> anyhow::Result<String> {
     if source == "-" {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+        std::io::stdin().read_to_string(&mut text).or_fail(|| Message::new(&messages::NO_STDIN))?;
         return Ok(text);
     }
-    std::fs::read_to_string(Path::new(source)).with_context(|| format!("cannot read {source}"))
+    std::fs::read_to_string(Path::new(source))
+        .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", source))
 }
 
-fn report(data: &Value, dry_run: bool) {
+fn is_changed(tool: &Value) -> bool {
+    super::text(tool, "change") != "unchanged"
+}
+
+/// Returns true if the document differs from the tools of an earlier import, also by operations that it lost.
+fn differs(data: &Value) -> bool {
+    let list = |name: &str| data[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    list("tools").iter().any(is_changed) || !list("removed").is_empty()
+}
+
+fn report(data: &Value, (dry_run, all): (bool, bool), locale: Locale) {
     let tools = data["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let width = diff::width(tools);
-    for tool in tools {
-        diff::show(tool, width, &format!("{} {}", super::text(tool, "method"), super::text(tool, "path")));
+    let shown: Vec<&Value> = tools.iter().filter(|tool| all || is_changed(tool)).collect();
+    let width = diff::width(&shown);
+    let words = |template| Message::new(template).render(locale);
+    for tool in &shown {
+        diff::show(
+            tool,
+            width,
+            &format!("{} {}", super::text(tool, "method"), super::text(tool, "path")),
+            dry_run,
+        );
+        if shown.len() <= MOST_SHOWN {
+            show_preview(tool);
+        }
     }
     for name in data["removed"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        show::line_out(format_args!(
-            "{STRONG}{name:width$}{STRONG:#}  {QUIET}gone{QUIET:#}       no longer in the document; it stays until you delete it"
-        ));
+        let (gone, stays) = (words(&results::GONE), words(&results::STAYS));
+        show::line_out(format_args!("{STRONG}{name:width$}{STRONG:#}  {QUIET}{gone:9}{QUIET:#}  {stays}"));
     }
     for skipped in data["skipped"].as_array().into_iter().flatten() {
         let (operation, reason) = (super::text(skipped, "operation"), super::text(skipped, "reason"));
         show::line_out(format_args!(
-            "{QUIET}left out{QUIET:#}  {}: {}",
+            "{QUIET}{}{QUIET:#}  {}: {}",
+            words(&results::LEFT_OUT),
             show::plain(operation),
             show::plain(reason)
         ));
     }
     for note in data["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        anstream::eprintln!("{QUIET}note:{QUIET:#} {}", show::plain(note));
+        anstream::eprintln!("{QUIET}{}{QUIET:#} {}", words(&results::NOTE), show::plain(note));
     }
     let secrets: Vec<&str> =
         data["secrets"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !secrets.is_empty() {
-        anstream::eprintln!("{QUIET}secrets: {}{QUIET:#}", secrets.join(", "));
+        show::said(&Message::new(&results::SECRETS).with("names", secrets.join(", ")).render(locale));
     }
-    let done = if dry_run { "found, nothing kept" } else { "imported" };
-    anstream::eprintln!("{QUIET}{} tools {done}{QUIET:#}", tools.len());
+    show::said(&diff::counts(tools.iter(), dry_run, locale));
 }

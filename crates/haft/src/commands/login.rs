@@ -2,18 +2,18 @@
 
 use std::process::ExitCode;
 
-use haft_core::ErrorKind;
+use haft_core::{ErrorKind, Locale, Message};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::{logout, spaces, text};
+use super::{logout, results, spaces, text};
 use crate::cli::LoginArgs;
 use crate::config::Config;
 use crate::door::{Answer, DEFAULT_URL, Door, base};
-use crate::exit::Refused;
 use crate::login::{self, Login};
-use crate::{ask, show};
+use crate::refusal::Refused;
+use crate::{ask, messages, show};
 
 /// How somebody shows who they are.
 enum Proof {
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: LoginArgs, config: Config) -> anyhow::Result<ExitC
     if let Some(before) = before {
         logout::end_token(&before, &config).await;
     }
-    welcome(&login.url, &me, args.json);
+    welcome(&login.url, &me, args.json, config.locale);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -89,7 +89,7 @@ fn some(proof: Proof) -> anyhow::Result<Proof> {
         Proof::Password { password, .. } => ("password", password),
     };
     if secret.expose_secret().trim().is_empty() {
-        let message = format!("no {what} was given; haft login --help shows the ways in");
+        let message = Message::new(&messages::NOTHING_GIVEN).with("what", what);
         return Err(Refused::new(ErrorKind::Validation, message).into());
     }
     Ok(proof)
@@ -145,15 +145,19 @@ fn code_in(link: &str) -> String {
     query.or_else(fragment).or_else(last).unwrap_or_default()
 }
 
-fn welcome(url: &str, me: &Answer, json: bool) {
+fn welcome(url: &str, me: &Answer, json: bool, locale: Locale) {
     let (user, space) = (text(&me.data["user"], "name"), text(&me.data["space"], "name"));
     let (role, scope) = (text(&me.data, "role"), text(&me.data, "scope"));
     if json {
         show::line_out(json!({"url": url, "user": user, "space": space, "role": role, "scope": scope}));
     } else {
-        show::said(&format!(
-            "logged in to {url} as {user}, in the space {space} as {role}, with scope {scope}"
-        ));
+        let message = Message::new(&results::LOGGED_IN)
+            .with("url", url)
+            .with("user", user)
+            .with("space", space)
+            .with("role", role)
+            .with("scope", scope);
+        show::said(&message.render(locale));
     }
 }
 

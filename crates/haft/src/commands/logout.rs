@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use haft_core::ErrorKind;
+use haft_core::{ErrorKind, Locale, Message};
 use serde_json::json;
 use tokio::time::{Duration, timeout};
 
+use super::results;
 use crate::cli::LogoutArgs;
 use crate::config::Config;
 use crate::door::Door;
@@ -31,33 +32,21 @@ pub(crate) async fn run(args: LogoutArgs, config: Config) -> anyhow::Result<Exit
     let stored = Login::stored(&config).ok().flatten();
     let Some(login) = stored else {
         let removed = login::remove(path)?;
-        return Ok(told(
-            args.json,
-            None,
-            removed,
-            if removed { "logged out" } else { "nobody was logged in" },
-        ));
+        let template = if removed { &results::LOGGED_OUT } else { &results::NOT_LOGGED_IN };
+        return Ok(told((args.json, config.locale), None, removed, &Message::new(template)));
     };
     let fate = end_token(&login, &config).await;
     login::remove(path)?;
     let url = &login.url;
-    let (ended, sentence) = match fate {
-        Fate::Ended => (true, format!("logged out of {url}")),
-        Fate::NotOurs => {
-            (false, format!("logged out of {url}; the token was given to haft login and stays valid"))
-        }
+    let (ended, message) = match fate {
+        Fate::Ended => (true, Message::new(&results::LOGGED_OUT_OF)),
+        Fate::NotOurs => (false, Message::new(&results::TOKEN_STAYS)),
         Fate::Alive => {
             let id = login.token_id.as_deref().unwrap_or_default();
-            let later = format!("haft tokens rm {id}");
-            (
-                false,
-                format!(
-                    "logged out; {url} could not be told, so the token stays valid until you run {later}"
-                ),
-            )
+            (false, Message::new(&results::TOKEN_NOT_ENDED).with("id", id))
         }
     };
-    Ok(told(args.json, Some(url.as_str()), ended, &sentence))
+    Ok(told((args.json, config.locale), Some(url.as_str()), ended, &message.with("url", url)))
 }
 
 /// Ends the token that a login made.
@@ -76,11 +65,11 @@ fn is_gone(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::Unauthorized)
 }
 
-fn told(json: bool, url: Option<&str>, ended: bool, sentence: &str) -> ExitCode {
+fn told((json, locale): (bool, Locale), url: Option<&str>, ended: bool, message: &Message) -> ExitCode {
     if json {
         show::line_out(json!({"url": url, "tokenEnded": ended}));
     } else {
-        show::said(sentence);
+        show::said(&message.render(locale));
     }
     ExitCode::SUCCESS
 }

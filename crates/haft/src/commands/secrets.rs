@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-use haft_core::ErrorKind;
+use haft_core::{ErrorKind, Message};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::text;
+use super::{results, text};
 use crate::cli::{SecretsArgs, SecretsCommand};
 use crate::config::Config;
 use crate::door::Door;
-use crate::exit::Refused;
-use crate::{ask, local};
+use crate::refusal::Refused;
+use crate::{ask, local, messages};
 
 pub(crate) async fn run(args: SecretsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
@@ -21,22 +21,23 @@ pub(crate) async fn run(args: SecretsArgs, config: Config) -> anyhow::Result<Exi
     match args.command {
         None => {
             let door = Door::to_server(&args.server, &config)?;
-            super::list(&door, &format!("/api/secrets{owner}"), json, row).await
+            super::list(&door, &format!("/api/secrets{owner}"), json, &super::empty::NO_SECRETS, row).await
         }
         Some(SecretsCommand::Set { name }) => {
             let door = Door::to_server(&args.server, &config)?;
             let value = ask::hidden_text(&format!("Value of {name}: "))?;
             if value.expose_secret().is_empty() {
-                return Err(
-                    Refused::new(ErrorKind::Validation, format!("the value of {name} is empty")).into()
-                );
+                let message = Message::new(&messages::EMPTY_VALUE).with("name", &name);
+                return Err(Refused::new(ErrorKind::Validation, message).into());
             }
             let answer = door.put(&path_of(&name), &json!({"value": value.expose_secret()})).await?;
-            Ok(super::done(&answer, json, |secret| format!("set the secret {}", text(secret, "name"))))
+            Ok(super::done(&answer, json, config.locale, super::named(&results::SECRET_SET)))
         }
         Some(SecretsCommand::Rm { name }) => {
             let answer = Door::to_server(&args.server, &config)?.delete(&path_of(&name)).await?;
-            Ok(super::done(&answer, json, |_| format!("deleted the secret {name}")))
+            Ok(super::done(&answer, json, config.locale, |_| {
+                Message::new(&results::SECRET_DELETED).with("name", name)
+            }))
         }
         Some(SecretsCommand::RotateKey) => local::rotate_key(&config).await,
     }

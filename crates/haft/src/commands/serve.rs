@@ -7,9 +7,10 @@ use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use haft_core::CallError;
+use haft_core::duration::Unit;
 use haft_core::user::Scope;
+use haft_core::{CallError, Message};
+use haft_engine::Supervisor;
 use haft_store::Store;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpListener;
@@ -19,70 +20,80 @@ use crate::cli::ServeArgs;
 use crate::config::Config;
 use crate::first::{Admin, Samples};
 use crate::local::LINK;
-use crate::log::LogFormat;
+use crate::log_writer::LogWriter;
+use crate::refusal::{OrFail as _, failure};
 use crate::storage::told;
-use crate::{config, exit, first, log};
+use crate::{config, first, log, messages, upgrade};
 
 const DEFAULT_PORT: u16 = 7420;
 
-/// How often alerts may be looked at, in milliseconds.
-const ALERT_INTERVALS: RangeInclusive<u64> = 100..=3_600_000;
+/// The minimum length of the token that the operator chooses, in characters.
+const MIN_ADMIN_TOKEN: usize = 16;
+
+/// How often alerts may be checked.
+const ALERT_INTERVALS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
 
 pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     let format = args.log_format.or(config.log_format).unwrap_or_default();
-    log::to_stderr(config.log.as_deref().unwrap_or("info"), format)?;
-    let ended = serve(args, config).await;
-    match (ended, format) {
-        // Whoever reads the log as JSON shall read in it, too, why there is no server.
-        (Err(error), LogFormat::Json) => {
-            tracing::error!(error = format!("{error:#}"), "The server cannot go on");
-            Ok(exit::code_of(&error).into())
-        }
-        (ended, LogFormat::Json | LogFormat::Text) => ended,
-    }
+    let supervisor = config::supervisor()?;
+    let log = log::log_of_server(config.log.as_deref().unwrap_or("info"), format, &supervisor)?;
+    let locale = config.locale;
+    let ended = serve(args, config, supervisor, &log).await;
+    Ok(log.finish(ended, format, locale))
 }
 
-async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
+async fn serve(
+    args: ServeArgs,
+    config: Config,
+    supervisor: Supervisor,
+    process_log: &LogWriter,
+) -> anyhow::Result<ExitCode> {
+    config::raise_limit_on_open_files();
+    let connections = args.connections.settings(&config.connections)?;
     let addr =
         args.addr.or(config.addr).unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)));
     let alert_interval = args.alert_interval.or(config.alert_interval);
-    if let Some(interval) = alert_interval.filter(|interval| !ALERT_INTERVALS.contains(interval)) {
-        let (least, most) = ALERT_INTERVALS.into_inner();
-        bail!("alert_interval must be from {least} to {most} milliseconds, not {interval}");
-    }
+    let alert_interval = alert_interval
+        .map(|interval| interval.within("alert_interval", Unit::Milliseconds, ALERT_INTERVALS))
+        .transpose()?;
     let keep = config.retention()?;
     // What is wrong with it is said before anything is made.
     config::traces()?;
     let locale = config.locale;
     let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
     let chosen = args.admin_token.or_else(|| config.admin_token.clone()).filter(|token| !token.is_empty());
+    if let Some(token) = &chosen {
+        check_admin_token(token)?;
+    }
     let chosen = chosen.map(SecretString::from);
-    let store = config.storage.open(locale).await?;
+    let store = config.storage.open_supervised(locale, supervisor.clone()).await?;
     let log = config.storage.open_log(locale).await?;
     // Without either, the terminal is the only way in.
     let needs_link = chosen.is_none() && !store.has_admin_password().await.map_err(said)?;
     if needs_link && !addr.ip().is_loopback() {
-        bail!("{addr} can be reached from outside: set HAFT_ADMIN_TOKEN first, or listen on 127.0.0.1");
+        return Err(failure(Message::new(&messages::REACHABLE).with("addr", addr)));
     }
     // Who brings a token knows what to do; who does not may want something to look at.
     let samples = if chosen.is_none() { Samples::Yes } else { Samples::No };
     let admin = first::admin(&store, samples).await.map_err(said)?;
     first::choose_token(&store, &admin, chosen.as_ref()).await.map_err(said)?;
     let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
-    let interval = alert_interval.map(Duration::from_millis);
-    let assembly = Assembly::put_together(config, (store, log), admin.space, interval).await?;
-    let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
+    let dropped = process_log.dropped();
+    let assembly = Assembly::put_together(config, (store, log), admin.space, alert_interval, dropped).await?;
+    let listener = TcpListener::bind(addr).await;
+    let listener = listener.or_fail(|| Message::new(&messages::CANNOT_LISTEN).with("addr", addr))?;
     let addr = listener.local_addr()?;
     assembly.egress.never_dial(addr);
     assembly.artifacts.listens_at(addr);
     assembly.callbacks.listens_at(addr);
     let app = &assembly.app;
     let stop = app.stopping();
-    stop_on_signal(stop.clone())?;
+    stop_on_signal(&supervisor, stop.clone())?;
     let following = app.clone().follow(assembly.revision, stop.clone());
-    let tidying = haft_server::keep_up(assembly.log.clone(), keep, stop.clone());
+    let tidying = haft_server::keep_up(&supervisor, assembly.log.clone(), keep, stop.clone());
     let alerting = app.clone().watch_alerts(stop.clone());
-    let working = assembly.runs.work(stop.clone(), GRACE);
+    let working = supervisor.run("run worker", &stop, || assembly.runs.work(stop.clone(), GRACE));
+    let watching = upgrade::watch(assembly.store.clone(), stop.clone());
 
     if needs_link {
         greet(&assembly.store, &admin, &base.unwrap_or_else(|| format!("http://{addr}")))
@@ -91,13 +102,24 @@ async fn serve(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
     }
     tell(format_args!("listening on http://{addr}"));
     let serving = async {
-        let served = haft_server::serve(listener, app.router(), stop.clone(), GRACE).await;
+        haft_server::serve(listener, app.clone(), connections, stop.clone(), GRACE).await;
         stop.cancel();
-        served
     };
-    let (served, (), (), (), ()) = tokio::join!(serving, following, tidying, alerting, working);
-    served?;
-    Ok(assembly.take_apart().await)
+    let (upgraded, (), (), (), (), ()) =
+        tokio::join!(watching, serving, following, tidying, alerting, working);
+    let code = assembly.take_apart().await;
+    upgraded.map_err(said)?;
+    Ok(code)
+}
+
+/// A short token can be guessed, and it opens everything.
+fn check_admin_token(token: &str) -> anyhow::Result<()> {
+    let length = token.chars().count();
+    if length < MIN_ADMIN_TOKEN {
+        let message = Message::new(&messages::SHORT_ADMIN_TOKEN).with("length", length);
+        return Err(failure(message.with("least", MIN_ADMIN_TOKEN)));
+    }
+    Ok(())
 }
 
 /// A line for whoever started it. A server goes on when nobody reads that any more.
@@ -111,6 +133,7 @@ async fn greet(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError
     tell(format_args!("console: {base}/login?link={}  (once, within an hour)", link.expose_secret()));
     if admin.is_new {
         let (_, token) = store.create_token(admin.space, admin.user.id, "first", Scope::Admin, None).await?;
+        tell(format_args!("token: {}", token.expose_secret()));
         tell(format_args!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret()));
     }
     Ok(())

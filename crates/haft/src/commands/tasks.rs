@@ -4,17 +4,17 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
-use haft_core::{ErrorKind, json};
+use haft_core::{ErrorKind, Message, json};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::text;
+use super::{results, text};
 use crate::cli::{TasksArgs, TasksCommand};
 use crate::config::Config;
 use crate::door::Door;
+use crate::refusal::OrFail as _;
 use crate::show::{BAD, QUIET};
-use crate::{exit, show};
+use crate::{exit, messages, show};
 
 /// So often a task is looked at while somebody follows it.
 const LOOK: Duration = Duration::from_millis(300);
@@ -27,34 +27,27 @@ pub(crate) async fn run(args: TasksArgs, config: Config) -> anyhow::Result<ExitC
     let door = Door::to_server(&args.server, &config)?;
     let json = args.server.json;
     match &args.command {
-        None => super::list(&door, &list_path(&args), json, row).await,
-        Some(TasksCommand::Show { id }) => {
-            let answer = door.get(&path_of(id)).await?;
-            if let Some(code) = super::failed(&answer, json) {
-                return Ok(code);
-            }
-            show::line_out(if json { answer.data.to_string() } else { show::json(&answer.data) });
-            Ok(ExitCode::SUCCESS)
-        }
+        None => super::list(&door, &list_path(&args), json, &super::empty::NO_TASKS, row).await,
+        Some(TasksCommand::Show { id }) => super::show_record(&door, &path_of(id), json).await,
         Some(TasksCommand::Watch { id }) => watch(&door, id, json).await,
         Some(TasksCommand::Cancel { id }) => {
             let answer = door.post(&format!("{}/cancel", path_of(id)), &json!({})).await?;
-            Ok(super::done(&answer, json, |task| match text(task, "status") {
-                "cancelled" => format!("cancelled the task of {}", text(task, "toolName")),
-                _ => format!("told the task of {} to end", text(task, "toolName")),
+            Ok(super::done(&answer, json, config.locale, |task| match text(task, "status") {
+                "cancelled" => super::of_tool(&results::TASK_CANCELLED)(task),
+                _ => super::of_tool(&results::TASK_STOPPING)(task),
             }))
         }
         Some(TasksCommand::Retry { id }) => {
             let answer = door.post(&format!("{}/retry", path_of(id)), &json!({})).await?;
-            Ok(super::done(&answer, json, |task| format!("trying {} once more", text(task, "toolName"))))
+            Ok(super::done(&answer, json, config.locale, super::of_tool(&results::TASK_RETRIED)))
         }
         Some(TasksCommand::Resolve { id, status, data }) => {
             let data = data.as_ref().map(|text| json::parse(text.as_bytes())).transpose();
-            let data = data.context("--data is not JSON")?;
+            let data = data.or_fail(|| Message::new(&messages::NOT_JSON).with("what", "--data"))?;
             let body = json!({"status": status, "data": data});
             let answer = door.post(&format!("{}/resolve", path_of(id)), &body).await?;
-            Ok(super::done(&answer, json, |task| {
-                format!("the task of {} has {}", text(task, "toolName"), text(task, "status"))
+            Ok(super::done(&answer, json, config.locale, |task| {
+                super::of_tool(&results::TASK_RESOLVED)(task).with("status", text(task, "status"))
             }))
         }
     }

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use haft_core::Locale;
 use serde_json::{Map, Value};
 
-use super::{spaces, text};
+use super::{results, spaces, text};
 use crate::cli::{TokensArgs, TokensCommand};
 use crate::config::Config;
 use crate::door::Door;
@@ -15,7 +16,7 @@ pub(crate) async fn run(args: TokensArgs, config: Config) -> anyhow::Result<Exit
     let door = Door::to_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/tokens", json, row).await,
+        None => super::list(&door, "/api/tokens", json, &super::empty::NO_TOKENS, row).await,
         Some(TokensCommand::Create { name, scope, space, expires }) => {
             let mut body =
                 Map::from_iter([("name".to_owned(), name.into()), ("scope".to_owned(), scope.into())]);
@@ -28,20 +29,20 @@ pub(crate) async fn run(args: TokensArgs, config: Config) -> anyhow::Result<Exit
             if let Some(expires) = expires {
                 body.insert("expiresAt".to_owned(), expires.into());
             }
-            create(&door, &Value::Object(body), json).await
+            create(&door, &Value::Object(body), json, config.locale).await
         }
         Some(TokensCommand::Rm { id }) => {
             let answer = door.delete(&format!("/api/tokens/{}", super::encoded(&id))).await?;
-            Ok(super::done(&answer, json, |token| format!("ended the token {}", text(token, "name"))))
+            Ok(super::done(&answer, json, config.locale, super::named(&results::TOKEN_ENDED)))
         }
     }
 }
 
 /// The one command whose answer is a secret: whoever asks for a token wants to see it.
-async fn create(door: &Door, body: &Value, json: bool) -> anyhow::Result<ExitCode> {
+async fn create(door: &Door, body: &Value, json: bool, locale: Locale) -> anyhow::Result<ExitCode> {
     let answer = door.post("/api/tokens", body).await?;
-    let code = super::done(&answer, json, |token| {
-        format!("made the token {}, id {}; it is shown only now", text(token, "name"), text(token, "id"))
+    let code = super::done(&answer, json, locale, |token| {
+        super::named(&results::TOKEN_CREATED)(token).with("id", text(token, "id"))
     });
     if answer.error.is_none() && !json {
         show::line_out(show::plain(text(&answer.data, "token")));

@@ -1,10 +1,10 @@
-//! `haft tools [show|rm|versions|rollback]`
+//! `haft tools [create|show|rm|versions|rollback]`
 
 use std::process::ExitCode;
 
 use serde_json::Value;
 
-use super::text;
+use super::{create, empty, results, text};
 use crate::cli::{ToolsArgs, ToolsCommand};
 use crate::config::Config;
 use crate::door::Door;
@@ -20,21 +20,31 @@ pub(crate) async fn run(args: ToolsArgs, config: Config) -> anyhow::Result<ExitC
         Some(ToolsCommand::Show { name }) => {
             show_one(&Door::open(&args.server, config).await?, name, json).await
         }
+        Some(ToolsCommand::Create { name, file, address, method, about }) => {
+            let body = match file {
+                Some(file) => create::definition(file, name.as_deref(), config.locale)?,
+                None => create::fields([
+                    ("name", name.clone().map(Value::from)),
+                    ("description", about.clone().map(Value::from)),
+                    ("url", address.clone().map(Value::from)),
+                    ("method", method.clone().map(Value::from)),
+                ]),
+            };
+            let answer = server(&config)?.post("/api/tools", &body).await?;
+            Ok(super::done(&answer, json, config.locale, super::named(&results::TOOL_CREATED)))
+        }
         Some(ToolsCommand::Rm { name, force }) => {
             let force = if *force { "?force=true" } else { "" };
             let answer = server(&config)?.delete(&format!("{}{force}", path_of(name))).await?;
-            Ok(super::done(&answer, json, |tool| format!("deleted the tool {}", text(tool, "name"))))
+            Ok(super::done(&answer, json, config.locale, super::named(&results::TOOL_DELETED)))
         }
         Some(ToolsCommand::Versions { name }) => versions(&server(&config)?, name, json).await,
         Some(ToolsCommand::Rollback { name, version }) => {
             let body = serde_json::json!({"version": version});
             let answer = server(&config)?.post(&format!("{}/rollback", path_of(name)), &body).await?;
-            Ok(super::done(&answer, json, |tool| {
-                format!(
-                    "{} is as in version {version} again, now as version {}",
-                    text(tool, "name"),
-                    tool["version"]
-                )
+            Ok(super::done(&answer, json, config.locale, |tool| {
+                let message = super::named(&results::TOOL_ROLLED_BACK)(tool);
+                message.with("version", version).with("current", &tool["version"])
             }))
         }
     }
@@ -51,7 +61,7 @@ async fn versions(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCod
         let note = text(version, "note").to_owned();
         [version["version"].to_string(), state, super::moment(version, "createdAt"), by, note]
     };
-    super::list(door, &format!("{}/versions", path_of(name)), json, row).await
+    super::list(door, &format!("{}/versions", path_of(name)), json, &super::empty::NO_VERSIONS, row).await
 }
 
 async fn list(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
@@ -62,6 +72,9 @@ async fn list(door: &Door, json: bool) -> anyhow::Result<ExitCode> {
     if json {
         show::line_out(Value::Array(tools));
         return Ok(ExitCode::SUCCESS);
+    }
+    if tools.is_empty() {
+        show::said(&door.words(&empty::NO_TOOLS));
     }
     let width = tools.iter().map(|tool| text(tool, "name").len()).max().unwrap_or(0);
     for tool in &tools {

@@ -2,23 +2,24 @@
 
 use std::process::ExitCode;
 
-use haft_core::ErrorKind;
+use haft_core::{ErrorKind, Message};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
-use super::text;
+use super::{results, text};
 use crate::ask;
 use crate::cli::{UsersArgs, UsersCommand};
 use crate::config::Config;
 use crate::door::Door;
-use crate::exit::Refused;
+use crate::messages;
+use crate::refusal::Refused;
 
 pub(crate) async fn run(args: UsersArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let door = Door::to_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/users", json, row).await,
+        None => super::list(&door, "/api/users", json, &super::empty::NO_USERS, row).await,
         Some(UsersCommand::Add { name, admin }) => {
             let mut body = Map::from_iter([("isAdmin".to_owned(), Value::Bool(admin))]);
             let password = new_password(&name)?;
@@ -27,8 +28,8 @@ pub(crate) async fn run(args: UsersArgs, config: Config) -> anyhow::Result<ExitC
             }
             body.insert("name".to_owned(), name.into());
             let answer = door.post("/api/users", &Value::Object(body)).await?;
-            Ok(super::done(&answer, json, |user| {
-                format!("added the user {}, id {}", text(user, "name"), text(user, "id"))
+            Ok(super::done(&answer, json, config.locale, |user| {
+                super::named(&results::USER_ADDED)(user).with("id", text(user, "id"))
             }))
         }
     }
@@ -40,7 +41,7 @@ fn new_password(name: &str) -> anyhow::Result<SecretString> {
     if ask::can_ask() && !password.expose_secret().is_empty() {
         let again = ask::hidden("The same again: ")?;
         if again.expose_secret() != password.expose_secret() {
-            return Err(Refused::new(ErrorKind::Validation, "the two are not the same").into());
+            return Err(Refused::new(ErrorKind::Validation, Message::new(&messages::NOT_THE_SAME)).into());
         }
     }
     Ok(password)

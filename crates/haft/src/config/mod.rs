@@ -1,5 +1,7 @@
 //! The configuration: flags, then environment, then `haft.toml`; read once, checked, passed on by part.
 
+mod connections;
+mod duration_setting;
 mod models;
 mod otlp;
 mod retention;
@@ -10,8 +12,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use haft_core::Locale;
+use haft_core::{Locale, Message};
 use haft_egress::{Egress, Networks};
+use haft_engine::Supervisor;
 use haft_server::{ModelSettings, TraceSettings};
 use haft_store::Retention;
 use secrecy::SecretString;
@@ -20,10 +23,14 @@ use serde::Deserialize;
 use haft_web::{Brave, SearXng, SearchProviders, Tavily};
 use url::Url;
 
-use crate::cli::Settings;
+use crate::cli::{ConnectionArgs, Settings};
 use crate::log::LogFormat;
+use crate::messages;
+use crate::refusal::{OrFail as _, failure};
 use crate::storage::Storage;
 
+pub(crate) use self::connections::raise_limit_on_open_files;
+pub(crate) use self::duration_setting::DurationSetting;
 pub(crate) use self::tasks::TaskSettings;
 
 /// The file as written: every key optional, unknown ones refused.
@@ -42,7 +49,12 @@ struct File {
     trusted_proxies: Option<String>,
     #[serde(default)]
     allowed_origins: Vec<String>,
-    alert_interval: Option<u64>,
+    alert_interval: Option<DurationSetting>,
+    max_connections: Option<u64>,
+    max_connections_per_address: Option<u64>,
+    header_timeout: Option<DurationSetting>,
+    idle_timeout: Option<DurationSetting>,
+    body_timeout: Option<DurationSetting>,
     artifact_quota: Option<u64>,
     call_log_days: Option<u64>,
     call_log_bytes: Option<u64>,
@@ -64,8 +76,10 @@ pub(crate) struct Config {
     pub(crate) public_url: Option<Url>,
     pub(crate) trusted_proxies: Networks,
     pub(crate) allowed_origins: Vec<String>,
-    /// In milliseconds.
-    pub(crate) alert_interval: Option<u64>,
+    /// A number is in milliseconds.
+    pub(crate) alert_interval: Option<DurationSetting>,
+    /// As the file has them.
+    pub(crate) connections: ConnectionArgs,
     pub(crate) artifact_quota: Option<u64>,
     pub(crate) search: SearchProviders,
     pub(crate) tasks: TaskSettings,
@@ -88,16 +102,17 @@ impl Config {
         };
         let networks = match (&settings.allow_private_networks, &file.allow_private_networks) {
             (Some(networks), _) => networks.clone(),
-            (None, Some(text)) => text.parse().context("allow_private_networks")?,
+            (None, Some(text)) => parse_networks("allow_private_networks", text)?,
             (None, None) => Networks::default(),
         };
         let trusted_proxies = match (&settings.trusted_proxies, &file.trusted_proxies) {
             (Some(networks), _) => networks.clone(),
-            (None, Some(text)) => text.parse().context("trusted_proxies")?,
+            (None, Some(text)) => parse_networks("trusted_proxies", text)?,
             (None, None) => Networks::default(),
         };
         let ca_certs = settings.ca_certs.as_ref().or(file.ca_certs.as_ref()).map(|path| {
-            std::fs::read(path).with_context(|| format!("cannot read the certificates in {}", path.display()))
+            std::fs::read(path)
+                .or_fail(|| Message::new(&messages::CANNOT_READ_CERTIFICATES).with("path", path.display()))
         });
         let locale = settings.lang.unwrap_or_else(terminal_locale);
         let defaults = models::Defaults { provider: file.default_provider, model: file.default_model };
@@ -119,6 +134,13 @@ impl Config {
                 settings.allowed_origins.clone()
             },
             alert_interval: file.alert_interval,
+            connections: ConnectionArgs {
+                max_connections: file.max_connections,
+                max_connections_per_address: file.max_connections_per_address,
+                header_timeout: file.header_timeout,
+                idle_timeout: file.idle_timeout,
+                body_timeout: file.body_timeout,
+            },
             artifact_quota: settings.artifact_quota.or(file.artifact_quota),
             call_log_days: settings.call_log_days.or(file.call_log_days),
             call_log_bytes: settings.call_log_bytes.or(file.call_log_bytes),
@@ -139,7 +161,7 @@ impl Config {
     pub(crate) fn egress(&self) -> anyhow::Result<Egress> {
         let builder = Egress::builder().open(self.networks.clone());
         let builder = match &self.ca_certs {
-            Some(pem) => builder.trust(pem).context("HAFT_CA_CERTS")?,
+            Some(pem) => builder.trust(pem).or_fail(|| Message::new(&messages::BAD_CERTIFICATES))?,
             None => builder,
         };
         Ok(builder.build())
@@ -157,6 +179,24 @@ pub(crate) fn traces() -> anyhow::Result<Option<TraceSettings>> {
     otlp::settings(text)
 }
 
+/// The supervisor of a server's background tasks. `HAFT_TASK_PANIC` makes one of them panic, for tests.
+pub(crate) fn supervisor() -> anyhow::Result<Supervisor> {
+    let Some(text) = text("HAFT_TASK_PANIC") else { return Ok(Supervisor::default()) };
+    Supervisor::with_panics(&text).with_context(|| {
+        format!("HAFT_TASK_PANIC={text} is for tests of debug builds, as TASK or TASK:COUNT")
+    })
+}
+
+/// The networks that a key of the file lists.
+fn parse_networks(name: &str, written: &str) -> anyhow::Result<Networks> {
+    let message = || {
+        let message = Message::new(&messages::BAD_NETWORKS).with("name", name);
+        message.with("written", format!("{written:?}"))
+    };
+    // What the parser says is said by the message.
+    written.parse().map_err(|_| failure(message()))
+}
+
 /// What the environment says under a name, if anything.
 fn text(name: &str) -> Option<String> {
     let mut set = environment().filter(|(_, value)| !value.trim().is_empty());
@@ -168,7 +208,13 @@ fn search() -> anyhow::Result<SearchProviders> {
     let url = |name: &str, default: Option<&str>| {
         let written = text(name).or_else(|| default.map(str::to_owned));
         written
-            .map(|written| Url::parse(&written).with_context(|| format!("{name}: {written:?} is not a URL")))
+            .map(|written| {
+                Url::parse(&written).or_fail(|| {
+                    Message::new(&messages::NOT_A_URL)
+                        .with("name", name)
+                        .with("written", format!("{written:?}"))
+                })
+            })
             .transpose()
     };
     let mut providers = SearchProviders::default();
@@ -207,8 +253,9 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("{} is not right", path.display()))
+    let text = std::fs::read_to_string(path)
+        .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", path.display()))?;
+    toml::from_str(&text).or_fail(|| Message::new(&messages::BAD_FILE).with("path", path.display()))
 }
 
 /// In the directory for configuration, by the usual variables; a relative one counts for nothing.
@@ -219,9 +266,33 @@ fn login_file() -> Option<PathBuf> {
 }
 
 /// The language of the terminal, by the usual variables.
-fn terminal_locale() -> Locale {
+pub(crate) fn terminal_locale() -> Locale {
     #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let named = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(set);
     named.and_then(|tag| Locale::from_tag(&tag)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+
+    /// Flags without a key, as `haft help settings` says.
+    const WITHOUT_KEY: [&str; 3] = ["config", "lang", "master_key"];
+
+    #[test]
+    fn keys_of_the_file_are_the_flags_but_for_the_exceptions_that_the_help_names() {
+        let error = toml::from_str::<File>("unknown = 1").err().expect("refused").to_string();
+        let (_, known) = error.split_once("expected one of ").expect("a list of keys");
+        let mut keys: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        let definition = Cli::definition();
+        let settings = definition.find_subcommand("settings").expect("a command");
+        let flags = settings.get_arguments().map(|flag| flag.get_id().as_str());
+        let mut expected: Vec<&str> = flags.filter(|flag| !WITHOUT_KEY.contains(flag)).collect();
+        expected.extend(["default_provider", "default_model"]);
+        keys.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(keys, expected);
+    }
 }

@@ -5,12 +5,14 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
 use haft_core::provider::ProviderKind;
-use haft_core::{CallError, Locale};
+use haft_core::{CallError, Locale, Message};
 use haft_llm::{Dialect, Scripted};
 use haft_server::{EnvironmentProvider, ModelSettings, Speaks};
 use url::Url;
+
+use crate::messages;
+use crate::refusal::{OrFail as _, failure};
 
 /// A provider that a key turns on.
 struct Known {
@@ -85,18 +87,19 @@ pub(super) fn settings(
         let Some(key) = set(known.key) else { continue };
         let usual = known.usual.or_else(|| Dialect::of(known.kind).map(Dialect::usual_base));
         let written = set(known.base).or_else(|| usual.map(str::to_owned)).unwrap_or_default();
-        let base = address(&written).with_context(|| not_an_address(known.base))?;
+        let base = address(&written).or_fail(|| not_an_address(known.base))?;
         let speaks = Speaks::Wire { kind: known.kind, base, key: Some(key.into()) };
         environment.push(EnvironmentProvider { name: known.name, variable: known.key, speaks });
     }
-    let host = set(OLLAMA).map(|host| ollama(&host).with_context(|| not_an_address(OLLAMA))).transpose()?;
+    let host = set(OLLAMA).map(|host| ollama(&host).or_fail(|| not_an_address(OLLAMA))).transpose()?;
     let is_told = host.is_some();
     if let Some(base) = host {
         let speaks = Speaks::Wire { kind: ProviderKind::Ollama, base, key: None };
         environment.push(EnvironmentProvider { name: "ollama", variable: OLLAMA, speaks });
     }
     if let Some(path) = set(SCRIPT) {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("{SCRIPT}: cannot read {path}"))?;
+        let text = std::fs::read_to_string(&path)
+            .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", format!("{SCRIPT}: {path}")))?;
         let said = |error: CallError| anyhow::anyhow!("{SCRIPT}: {}", error.message().render(locale));
         let speaks = Speaks::Script(Arc::new(Scripted::read(&text).map_err(said)?));
         environment.push(EnvironmentProvider { name: "scripted", variable: SCRIPT, speaks });
@@ -106,7 +109,7 @@ pub(super) fn settings(
         Some("false" | "0") => None,
         Some(elsewhere) => match address(elsewhere) {
             Some(url) => Some(url),
-            None => bail!("{FIND} must be true or false, or the URL to look at"),
+            None => return Err(failure(Message::new(&messages::NOT_FIND).with("name", FIND))),
         },
     };
     let local = local.filter(|_| !is_told);
@@ -115,8 +118,8 @@ pub(super) fn settings(
     Ok(ModelSettings { environment, local, default_provider, default_model })
 }
 
-fn not_an_address(name: &str) -> String {
-    format!("{name} is not an http or https URL without a user name or password")
+fn not_an_address(name: &str) -> Message {
+    Message::new(&messages::NOT_AN_ADDRESS).with("name", name)
 }
 
 fn address(text: &str) -> Option<Url> {
@@ -222,7 +225,7 @@ mod tests {
             ),
             (vec![("OLLAMA_HOST", "ftp://hidden")], "OLLAMA_HOST is not"),
             (vec![("HAFT_FIND_OLLAMA", "hidden")], "HAFT_FIND_OLLAMA must be true or false"),
-            (vec![("HAFT_SCRIPT", "/nowhere/script.json")], "HAFT_SCRIPT: cannot read /nowhere/script.json"),
+            (vec![("HAFT_SCRIPT", "/nowhere/script.json")], "cannot read HAFT_SCRIPT: /nowhere/script.json"),
         ] {
             let error = read(&set).err().expect("refused");
             let text = format!("{error:#}");

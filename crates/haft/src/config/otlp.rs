@@ -2,11 +2,14 @@
 //!
 //! No error shows a value: addresses and headers may hold credentials.
 
-use anyhow::{Context, bail};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use haft_core::Message;
 use haft_server::TraceSettings;
 use percent_encoding::percent_decode_str;
 use url::Url;
+
+use crate::messages;
+use crate::refusal::{OrFail as _, failure};
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
@@ -33,15 +36,16 @@ pub(super) fn settings(set: impl Fn(&str) -> Option<String>) -> anyhow::Result<O
     if let Some((name, protocol)) = of(TRACES_PROTOCOL, PROTOCOL)
         && protocol != HTTP
     {
-        bail!("{name}: haft sends traces as {HTTP} only, which collectors take at port 4318");
+        let message = Message::new(&messages::OTLP_PROTOCOL).with("name", name);
+        return Err(failure(message.with("protocol", HTTP)));
     }
-    let malformed = |name: &str| format!("{name} is not of the form name=value,name2=value2, URL-encoded");
+    let malformed = |name: &str| Message::new(&messages::OTLP_MALFORMED).with("name", name);
     let headers = match of(TRACES_HEADERS, HEADERS) {
-        Some((name, text)) => headers(&text).with_context(|| malformed(name))?,
+        Some((name, text)) => headers(&text).or_fail(|| malformed(name))?,
         None => HeaderMap::new(),
     };
     let attributes = match set(ATTRIBUTES) {
-        Some(text) => pairs(&text).with_context(|| malformed(ATTRIBUTES))?,
+        Some(text) => pairs(&text).or_fail(|| malformed(ATTRIBUTES))?,
         None => Vec::new(),
     };
     let named = attributes.iter().find(|(name, _)| name == "service.name").map(|(_, value)| value.clone());
@@ -57,9 +61,10 @@ fn endpoint(set: &impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Url>
         (None, None) => return Ok(None),
     };
     let url = Url::parse(&written).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    let mut url = url.with_context(|| format!("{name} is not a URL such as http://127.0.0.1:4318"))?;
+    let mut url = url.or_fail(|| Message::new(&messages::OTLP_ENDPOINT).with("name", name))?;
     if !url.username().is_empty() || url.password().is_some() {
-        bail!("{name} holds a user name or password; credentials belong into {HEADERS}");
+        let message = Message::new(&messages::OTLP_CREDENTIALS).with("name", name);
+        return Err(failure(message.with("headers", HEADERS)));
     }
     if name == ENDPOINT {
         let path = format!("{}/v1/traces", url.path().trim_end_matches('/'));
@@ -159,7 +164,7 @@ mod tests {
             (vec![(ENDPOINT, "canary")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
             (vec![(ENDPOINT, "unix:///canary")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
             (vec![(TRACES_ENDPOINT, "http://")], "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not a URL"),
-            (vec![(ENDPOINT, "http://me:canary@c")], "credentials belong into OTEL_EXPORTER_OTLP_HEADERS"),
+            (vec![(ENDPOINT, "http://me:canary@c")], "put credentials into OTEL_EXPORTER_OTLP_HEADERS"),
             (vec![collector, (HEADERS, "canary")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),
             (vec![collector, (HEADERS, "=canary")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),
             (vec![collector, (HEADERS, "a b=canary")], "OTEL_EXPORTER_OTLP_HEADERS is not of the form"),

@@ -3,8 +3,11 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use anyhow::bail;
+use haft_core::Message;
 use haft_store::Retention;
+
+use crate::messages;
+use crate::refusal::failure;
 
 const DAYS: RangeInclusive<u64> = 1..=3650;
 const DAY: u64 = 24 * 60 * 60;
@@ -18,13 +21,24 @@ pub(super) fn settings(days: Option<u64>, bytes: Option<u64>) -> anyhow::Result<
     if let Some(days) = days {
         if !DAYS.contains(&days) {
             let (least, most) = DAYS.into_inner();
-            bail!("call_log_days must be from {least} to {most}, not {days}");
+            return Err(failure(
+                Message::new(&messages::OUT_OF_RANGE)
+                    .with("name", "call_log_days")
+                    .with("least", least)
+                    .with("most", most)
+                    .with("value", days),
+            ));
         }
         keep.age = Duration::from_secs(days * DAY);
     }
     if let Some(bytes) = bytes {
         if bytes < LEAST_BYTES {
-            bail!("call_log_bytes must be at least {LEAST_BYTES} (64 MiB), not {bytes}");
+            return Err(failure(
+                Message::new(&messages::TOO_SMALL)
+                    .with("name", "call_log_bytes")
+                    .with("least", format!("{LEAST_BYTES} (64 MiB)"))
+                    .with("value", bytes),
+            ));
         }
         keep.bytes = bytes;
     }

@@ -3,10 +3,13 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use haft_core::Message;
 use haft_runs::Failpoints;
 
 use crate::cli::Settings;
+use crate::messages;
+use crate::refusal::failure;
 
 const DAYS: RangeInclusive<u64> = 1..=3650;
 const PLACES: RangeInclusive<u64> = 1..=10_000;
@@ -68,5 +71,11 @@ fn within(name: &str, value: u64, range: RangeInclusive<u64>) -> anyhow::Result<
         return Ok(value);
     }
     let (least, most) = range.into_inner();
-    bail!("{name} must be from {least} to {most}, not {value}");
+    Err(failure(
+        Message::new(&messages::OUT_OF_RANGE)
+            .with("name", name)
+            .with("least", least)
+            .with("most", most)
+            .with("value", value),
+    ))
 }

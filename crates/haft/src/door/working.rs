@@ -1,5 +1,7 @@
 //! A server within this process that also carries on what was begun there: conversations, and their tasks.
 
+use std::sync::Arc;
+
 use haft_core::CallError;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +41,8 @@ impl Door {
             (store, config.storage.open_log(locale).await?)
         };
         let admin = first::admin(&store, Samples::No).await.map_err(said)?;
-        let assembly = Assembly::put_together(config, (store, log), admin.space, None).await?;
+        let assembly =
+            Assembly::put_together(config, (store, log), admin.space, None, Arc::default()).await?;
         let stop = assembly.app.stopping();
         let (runs, following) = (assembly.runs.clone(), assembly.app.clone());
         let (revision, until) = (assembly.revision, stop.clone());

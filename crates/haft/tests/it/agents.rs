@@ -188,7 +188,7 @@ async fn what_is_wrong_with_an_agent_is_said_and_nothing_is_kept() {
     paths.sort_unstable();
     assert_eq!(paths, ["colour", "config.maxSteps", "config.temperature", "name", "toolIds.0", "version"]);
     let chinese = api.with("accept-language", "zh").post("/api/agents", &json!({"name": ""})).await;
-    assert_eq!(chinese.message(), "Invalid inputs: name: 必须为 1 到 64 个可见字符，首尾不能有空白");
+    assert_eq!(chinese.message(), "输入无效：name: 必须为 1 到 64 个可见字符，首尾不能有空白");
     assert_eq!(api.get("/api/agents").await.data()["items"], json!([]), "nothing was kept");
 }
 

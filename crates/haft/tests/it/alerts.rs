@@ -226,7 +226,7 @@ async fn slow_calls_and_open_circuits_fire_too() {
         assert_eq!(comes_to(&api, alert, "firing").await["value"], 1);
     }
     assert_eq!(read(&api, &other).await["state"], "ok");
-    assert_eq!(api.get("/api/stats").await.data()["openCircuits"], json!(["unwell"]));
+    assert_eq!(api.get("/api/stats").await.data()["openCircuits"], json!(["unwell at unwell"]));
     assert_eq!(api.post("/api/tools/unwell/circuit/reset", &json!({})).await.status, 200);
     for alert in &alerts {
         comes_to(&api, alert, "ok").await;

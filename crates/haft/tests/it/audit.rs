@@ -29,7 +29,7 @@ async fn changes_are_listed_with_who_made_them() {
     let users = worked(desk.haft(&["audit", "list", "--server"]).await);
     assert!(users.stdout.contains("  user.created  admin  "), "{}", users.stdout);
 
-    refused(&desk.haft(&["audit", "list", "--what", "nonsense"]).await, 2, "BadRequest");
+    refused(&desk.haft(&["audit", "list", "--what", "nonsense"]).await, 2, "Validation");
     refused(&desk.haft(&["audit"]).await, 2, "verify");
 }
 

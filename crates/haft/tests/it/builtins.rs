@@ -1,5 +1,6 @@
 //! The built-in tools through every door of the binary, and the guide that is made from their definitions.
 
+use axum::http::Method;
 use haft_testkit::{Client, HaftProcess, run};
 use serde_json::{Value, json};
 
@@ -10,8 +11,8 @@ const NAMES: [&str; 8] =
 
 #[tokio::test]
 async fn they_are_called_over_rest_and_from_the_command_line() {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
-    let api = Client::new(&server.url, "t");
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
+    let api = Client::new(&server.url, crate::TOKEN);
     for (tool, arguments, pairs, expected) in [
         (
             "calculator",
@@ -75,7 +76,7 @@ async fn they_are_called_over_rest_and_from_the_command_line() {
         .await;
     assert_eq!(
         (reply.status, reply.message()),
-        (400, "Invalid inputs: targetDate: 计算日期差需要提供目标日期 (targetDate)")
+        (400, "输入无效：targetDate: 计算日期差需要提供目标日期 (targetDate)")
     );
     let reply = api.post("/api/tools/calculator/execute", &json!({"arguments": {"expression": "foo"}})).await;
     assert_eq!((reply.status, reply.kind(), reply.message()), (422, "Execution", "Undefined symbol foo"));
@@ -83,8 +84,8 @@ async fn they_are_called_over_rest_and_from_the_command_line() {
 
 #[tokio::test]
 async fn each_has_what_the_console_and_the_model_need() {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
-    let api = Client::new(&server.url, "t");
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
+    let api = Client::new(&server.url, crate::TOKEN);
     let listed = api.get("/api/tools?type=builtin").await;
     let names: Vec<&str> = listed.data()["items"]
         .as_array()
@@ -117,6 +118,24 @@ async fn each_has_what_the_console_and_the_model_need() {
         .post("/api/tools/shout/execute", &json!({"arguments": {"operation": "upper", "text": "hi"}}))
         .await;
     assert_eq!(reply.data()["data"]["result"], "HI");
+    // A stored variant takes what the tool itself takes, also in a pinned version.
+    let dates =
+        json!({"name": "dates", "description": "Dates.", "type": "builtin", "config": {"tool": "datetime"}});
+    assert_eq!(api.post("/api/tools", &dates).await.status, 201);
+    let pinned = json!({"name": "clock", "bindings": [{"toolId": "dates", "pinnedVersion": 1}]});
+    assert_eq!(api.post("/api/agents", &pinned).await.status, 201);
+    let changed = json!({"description": "All dates."});
+    assert_eq!(api.send_json(Method::PATCH, "/api/tools/dates", &changed).await.status, 200);
+    for arguments in [
+        json!({"operation": "now", "date": "2024-01-01"}),
+        json!({"operation": "add", "date": "2024-01-01", "amount": 1, "unit": "days"}),
+    ] {
+        for options in [json!({}), json!({"agentId": "clock"})] {
+            let body = json!({"arguments": arguments, "options": options});
+            let reply = api.post("/api/tools/dates/execute", &body).await;
+            assert_eq!(reply.status, 200, "{body}: {}", reply.body);
+        }
+    }
     // A variant with a wider one still keeps the bounds of the tool itself.
     let wide = json!({"name": "anything", "description": "Anything.", "type": "builtin", "config": {"tool": "calculator"},
         "inputSchema": {"type": "object"}});
@@ -152,7 +171,10 @@ fn guide<'a>(tools: impl Iterator<Item = &'a Value>) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut guide = String::from(
         "# Built-in tools\n\nMade from the definitions by `make guide`; a test fails when it is out of date.\n\
-         Call one with `haft call NAME key=value …`, or `POST /api/tools/NAME/execute`.\n",
+         Call one with `haft call NAME key=value …`, or `POST /api/tools/NAME/execute`.\n\n\
+         Models see all operations of a tool as one object and may send more than one operation takes. A property \
+         that belongs to another operation is ignored, with a warning in the call log. A property that belongs to \
+         no operation is refused.\n",
     );
     for tool in tools {
         let (en, zh) = (text(&tool["title"]["en"]), text(&tool["title"]["zh"]));

@@ -71,6 +71,8 @@ struct Scene {
     artifact: String,
     /// A call that a person was asked about, and approved.
     task: String,
+    /// The secret that the tools name as `shared`.
+    shared: String,
     /// One in which every tool was called.
     conversation: String,
 }
@@ -100,6 +102,7 @@ impl Scene {
         let artifact = upload(&api, "notes.txt", "text/plain", b"Words.").await;
         let artifact = artifact["id"].as_str().expect("an id").to_owned();
         let [alert, task, conversation] = [const { String::new() }; 3];
+        let shared = watch.make("secret-of-the-space");
         Self {
             watch,
             place,
@@ -113,6 +116,7 @@ impl Scene {
             alert,
             artifact,
             task,
+            shared,
             conversation,
         }
     }
@@ -138,7 +142,7 @@ impl Scene {
 
     async fn keep_secrets(&self) {
         for (path, value) in [
-            ("/api/secrets/shared", self.watch.make("secret-of-the-space")),
+            ("/api/secrets/shared", self.shared.clone()),
             ("/api/secrets/plain", self.watch.make_plain("secret-of-letters")),
             ("/api/secrets/own?owner=me", self.watch.make("own-secret")),
         ] {
@@ -305,14 +309,18 @@ impl Scene {
     async fn ask_first(&mut self) {
         let tool = self.tools.first().expect("a tool").clone();
         let path = format!("/api/tools/{tool}");
-        let asks = self.send(&self.api, Method::PATCH, &path, &json!({"policy": "ask"})).await;
+        let asks = json!({"policy": "ask", "inputSchema": {"type": "object", "additionalProperties": true}});
+        let asks = self.send(&self.api, Method::PATCH, &path, &asks).await;
         assert_eq!(asks.status, 200, "{}", asks.body);
-        let taken = self.post(&format!("{path}/execute"), &json!({})).await;
+        // The caller knows a secret of the tool and passes it on, and so does the person who edits the arguments.
+        let given = |more: &str| json!({"said": format!("it is {}{more}", self.shared)});
+        let taken = self.post(&format!("{path}/execute"), &json!({"arguments": given("")})).await;
         assert_eq!(taken.status, 202, "{}", taken.body);
         self.task = taken.data()["taskId"].as_str().expect("an id").to_owned();
         let approval = format!("/api/approvals/{}", self.task);
         eventually("somebody is asked", async || self.api.get(&approval).await.status == 200).await;
-        let approved = self.post(&approval, &json!({"decision": "approve"})).await;
+        let decision = json!({"decision": "approve", "arguments": given(", edited")});
+        let approved = self.post(&approval, &decision).await;
         assert_eq!(approved.status, 200, "{}", approved.body);
         let task = format!("/api/tasks/{}", self.task);
         let ended = async || self.api.get(&task).await.data()["endedAt"].is_string();

@@ -36,7 +36,7 @@ pub(crate) struct Desk {
     pub(crate) model: ModelServer,
     pub(crate) weather: Upstream,
     pub(crate) settings: Settings,
-    pub(crate) _place: Place,
+    pub(crate) place: Place,
 }
 
 /// The variables by which a server finds the models.
@@ -65,7 +65,7 @@ impl Desk {
         // Where servers share a database, what one left behind is taken over soon.
         let settings = asking(Settings::of(&place), &model).with("HAFT_TASK_LEASE_MS", "1000");
         let (server, api) = settings.start().await;
-        let desk = Self { server, api, model, weather, settings, _place: place };
+        let desk = Self { server, api, model, weather, settings, place };
         desk.tool("weather", json!({})).await;
         desk
     }

@@ -35,7 +35,7 @@ async fn served(models: &ModelServer, tools: &[Value]) -> (HaftProcess, Client, 
 }
 
 async fn chat(server: &HaftProcess, arguments: &[&str], input: &str) -> Finished {
-    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", crate::TOKEN)];
     run(HAFT, &[&["chat"], arguments].concat(), &environment, input).await
 }
 
@@ -152,7 +152,11 @@ async fn calls_are_seen_and_tools_and_pictures_sent_along() {
     let last = models.seen().pop().expect("a question").messages.pop().expect("a message");
     assert_eq!((last.role, last.images, last.text.as_str()), (Role::User, 1, "Which colour?"));
     let ended = chat(&server, &["helper", "Well?", "--image", "/etc/hosts"], "").await;
-    assert!(ended.code == 1 && ended.stderr.contains("no picture that models know"), "{}", ended.stderr);
+    assert!(
+        ended.code == 1 && ended.stderr.contains("is not an image that models support"),
+        "{}",
+        ended.stderr
+    );
     let ended = chat(&server, &["helper", "Well?", "--tools", "nonesuch"], "").await;
     assert!(ended.code == 2 && ended.stderr.contains("there is no tool nonesuch"), "{}", ended.stderr);
 }
@@ -208,8 +212,12 @@ async fn how_it_ended_is_told_by_the_code() {
     assert_eq!(ended.code, 5, "it goes on with what failed: {}", ended.stderr);
     make(&api, "/api/agents", &json!({"name": "other"})).await;
     let ended = chat(&server, &["--last", "other", "Hello"], "").await;
-    assert!(ended.code == 3 && ended.stderr.contains("no conversation to go on with"), "{}", ended.stderr);
-    let away = [("HAFT_URL", "http://127.0.0.1:9"), ("HAFT_TOKEN", "t")];
+    assert!(
+        ended.code == 3 && ended.stderr.contains("there is no conversation to continue"),
+        "{}",
+        ended.stderr
+    );
+    let away = [("HAFT_URL", "http://127.0.0.1:9"), ("HAFT_TOKEN", crate::TOKEN)];
     let ended = run(HAFT, &["chat", "helper", "Hello"], &away, "").await;
     assert!(ended.code == 7 && ended.stderr.contains("cannot reach a server"), "{}", ended.stderr);
 }
@@ -248,7 +256,7 @@ async fn nothing_at_all_is_needed_but_a_model() {
     let home = [("HAFT_DATA_DIR", place.as_str())];
     let ended = run(HAFT, &["chat", "-m", "Hi"], &[&model[..], &home].concat(), "").await;
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "Hello.\n"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("is not kept"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("is not saved"), "{}", ended.stderr);
     let ended = run(HAFT, &["chat", "-m", "Hi"], &home, "").await;
     assert!(ended.code != 0 && ended.stdout.is_empty(), "{}", ended.stdout);
     assert!(ended.stderr.contains("provider"), "{}", ended.stderr);

@@ -27,14 +27,14 @@ async fn applying_again_changes_nothing_and_what_changes_is_shown() {
         desk.write("both.json", &json!({"tools": [mock("echo", "One.")], "agents": [agent()]}).to_string());
 
     let looked = worked(desk.haft(&["apply", "-f", &file, "--dry-run"]).await);
-    assert!(looked.stdout.contains("echo      created    tool\n"), "{}", looked.stdout);
-    assert_eq!(looked.stderr, "2 created, 0 updated, 0 unchanged, 0 removed; nothing kept\n");
+    assert!(looked.stdout.contains("echo      would create  tool\n"), "{}", looked.stdout);
+    assert_eq!(looked.stderr, "would create 2; nothing was stored\n");
     assert_eq!(desk.api.get("/api/tools/echo").await.status, 404, "a dry run keeps nothing");
 
     let applied = worked(desk.haft(&["apply", "-f", &file]).await);
-    assert_eq!(applied.stderr, "2 created, 0 updated, 0 unchanged, 0 removed\n");
+    assert_eq!(applied.stderr, "2 created\n");
     let again = worked(desk.haft(&["apply", "-f", &file]).await);
-    assert_eq!(again.stderr, "0 created, 0 updated, 2 unchanged, 0 removed\n");
+    assert_eq!(again.stderr, "2 unchanged\n");
     assert_eq!(desk.api.get("/api/tools/echo").await.data()["version"], 1);
 
     let yaml = desk
@@ -44,7 +44,7 @@ async fn applying_again_changes_nothing_and_what_changes_is_shown() {
     assert!(updated.stdout.contains("description: \"One.\" → \"Two.\"\n"), "{}", updated.stdout);
     assert_eq!(desk.api.get("/api/tools/echo").await.data()["description"], "Two.");
     let shown = desk.haft(&["tools", "show", "echo", "--json"]).await.stdout;
-    let own = worked(desk.haft_as("t", &["apply", "-f", "-", "--json"], &shown).await);
+    let own = worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-", "--json"], &shown).await);
     assert_eq!(changes(&parsed(&own)), pairs(&[("echo", "unchanged")]), "what a server shows can be applied");
 }
 
@@ -52,16 +52,16 @@ async fn applying_again_changes_nothing_and_what_changes_is_shown() {
 async fn only_prune_removes_and_only_what_the_files_speak_of() {
     let desk = Desk::new("prune").await;
     let both = json!([mock("echo", "One."), mock("other", "Two."), agent()]).to_string();
-    worked(desk.haft_as("t", &["apply", "-f", "-"], &both).await);
+    worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-"], &both).await);
     let one = desk.write("one.json", &mock("echo", "One.").to_string());
     let kept = worked(desk.haft(&["apply", "-f", &one, "--json"]).await);
     assert_eq!(changes(&parsed(&kept)), pairs(&[("echo", "unchanged")]));
 
     let looked = worked(desk.haft(&["apply", "-f", &one, "--prune", "--dry-run"]).await);
-    assert!(looked.stdout.contains("other  removed    tool\n"), "{}", looked.stdout);
+    assert!(looked.stdout.contains("other  would remove  tool\n"), "{}", looked.stdout);
     assert_eq!(desk.api.get("/api/tools/other").await.status, 200);
     let pruned = worked(desk.haft(&["apply", "-f", &one, "--prune"]).await);
-    assert_eq!(pruned.stderr, "0 created, 0 updated, 1 unchanged, 1 removed\n");
+    assert_eq!(pruned.stderr, "1 removed, 1 unchanged\n");
     assert_eq!(desk.api.get("/api/tools/other").await.status, 404);
     assert_eq!(
         parsed(&desk.haft(&["agents", "--json"]).await)[0]["name"],
@@ -90,7 +90,7 @@ async fn what_is_wrong_with_a_file_is_said_with_its_name() {
         (&broken, 1, "broken.json is not JSON"),
         (&yaml, 1, "broken.yaml is neither JSON nor YAML"),
         (&nameless, 1, "nameless.json needs a name"),
-        (&twice, 1, "the tool echo is there twice: in "),
+        (&twice, 1, "the tool echo is defined twice: in "),
         (&shown(&empty), 1, "there is no definition in "),
         (&bad, 2, "bad.json, entry 2"),
     ] {
@@ -104,14 +104,14 @@ async fn what_is_wrong_with_a_file_is_said_with_its_name() {
         "{file}"
     );
     refused(&desk.haft(&["apply"]).await, 2, "--file <FILE>");
-    refused(&desk.haft_as("t", &["apply", "-f", "-"], "").await, 1, "standard input is empty");
+    refused(&desk.haft_as(crate::TOKEN, &["apply", "-f", "-"], "").await, 1, "standard input is empty");
 }
 
 #[tokio::test]
 async fn an_export_is_files_that_stay_the_same() {
     let desk = Desk::new("export").await;
     let all = json!([mock("echo", "One."), mock("other", "Two."), agent()]).to_string();
-    worked(desk.haft_as("t", &["apply", "-f", "-"], &all).await);
+    worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-"], &all).await);
     let directory = shown(&desk.home.join("out"));
     let export = ["export", directory.as_str()];
 
@@ -143,7 +143,7 @@ async fn an_export_is_files_that_stay_the_same() {
     assert!(!desk.home.join("out/tools/other.json").exists());
     refused(&desk.haft(&["export", "--prune"]).await, 2, "DIR");
     let file = desk.write("file", "");
-    refused(&desk.haft(&["export", &file]).await, 1, "cannot make ");
+    refused(&desk.haft(&["export", &file]).await, 1, "cannot create ");
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn an_export_applied_to_an_empty_space_gives_the_same() {
     let secret = json!({"name": "weather", "description": "Weather.", "url": "https://api.example.com/{{city}}",
         "headers": {"X-Api-Key": "sk-0123456789abcdef"}});
     let all = json!([mock("echo", "One."), secret, agent()]).to_string();
-    worked(desk.haft_as("t", &["apply", "-f", "-"], &all).await);
+    worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-"], &all).await);
     let exported = worked(desk.haft(&["export"]).await).stdout;
     assert!(!exported.contains("sk-0123456789abcdef") && exported.contains("secret://"), "{exported}");
 
@@ -160,15 +160,25 @@ async fn an_export_applied_to_an_empty_space_gives_the_same() {
     let made =
         worked(desk.haft(&["tokens", "create", "there", "--scope", "admin", "--space", "empty"]).await);
     let there = made.stdout.trim();
-    assert_eq!(parsed(&desk.haft_as(there, &["export"], "").await), json!({"tools": [], "agents": []}));
+    assert_eq!(
+        parsed(&desk.haft_as(there, &["export"], "").await),
+        json!({"tools": [], "agents": [], "providers": [], "alerts": [], "secrets": []})
+    );
     let applied = worked(desk.haft_as(there, &["apply", "-f", "-"], &exported).await);
-    assert_eq!(applied.stderr, "3 created, 0 updated, 0 unchanged, 0 removed\n");
-    assert_eq!(worked(desk.haft_as(there, &["export"], "").await).stdout, exported);
+    assert!(applied.stderr.ends_with("3 created\n"), "{}", applied.stderr);
+    // The values of secrets are not part of it, so their names are not there either.
+    let without_secrets = |export: &str| {
+        let mut export: Value = serde_json::from_str(export).expect("JSON");
+        export["secrets"] = json!([]);
+        export
+    };
+    let again = worked(desk.haft_as(there, &["export"], "").await).stdout;
+    assert_eq!(without_secrets(&again), without_secrets(&exported));
 
     let directory = shown(&desk.home.join("out"));
     worked(desk.haft(&["export", &directory]).await);
     let again = worked(desk.haft_as(there, &["apply", "-f", &directory, "--prune"], "").await);
-    assert_eq!(again.stderr, "0 created, 0 updated, 3 unchanged, 0 removed\n");
+    assert!(again.stderr.ends_with("3 unchanged\n"), "{}", again.stderr);
 }
 
 #[tokio::test]
@@ -199,16 +209,4 @@ async fn a_tool_that_agents_use_is_pruned_only_by_force() {
     assert_eq!(desk.api.post("/api/tools/import", &both).await.status, 200);
     let none = desk.api.post("/api/tools/import", &json!({"tools": [], "agents": [], "prune": true})).await;
     assert_eq!(none.status, 200, "{}", none.body);
-}
-
-#[tokio::test]
-async fn an_export_says_nothing_of_versions() {
-    let desk = Desk::new("pinned").await;
-    let pinned = json!({"name": "guide", "bindings": [{"toolId": "echo", "pinnedVersion": 1}]});
-    for (path, body) in [("/api/tools", mock("echo", "One.")), ("/api/agents", pinned)] {
-        assert_eq!(desk.api.post(path, &body).await.status, 201, "{path}");
-    }
-    let exported = desk.api.get("/api/tools/export").await;
-    assert_eq!(exported.data()["agents"][0]["bindings"][0]["toolId"], "echo");
-    assert!(!exported.body.to_string().contains("pinnedVersion"), "{}", exported.body);
 }

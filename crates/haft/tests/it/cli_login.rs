@@ -24,13 +24,13 @@ fn token(desk: &Desk) -> String {
 async fn a_login_by_token_is_kept_for_later_commands() {
     let desk = Desk::new("login-token").await;
     let url = desk.server.url.clone();
-    let logged_in = worked(desk.at_home(&["login", &url, "--token", "t"], "").await);
+    let logged_in = worked(desk.at_home(&["login", &url, "--token", crate::TOKEN], "").await);
     assert!(logged_in.stderr.starts_with(&format!("logged in to {url} as ")), "{}", logged_in.stderr);
     assert_eq!(logged_in.stdout, "");
     let mode = |path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(desk.login_file()), 0o600, "nobody else may read it");
     assert_eq!(mode(desk.home.join("haft")), 0o700);
-    assert_eq!(token(&desk), "t");
+    assert_eq!(token(&desk), crate::TOKEN);
 
     worked(desk.at_home(&["agents"], "").await);
     let slash = format!("{url}/");
@@ -45,18 +45,19 @@ async fn a_login_by_token_is_kept_for_later_commands() {
     assert!(out.stderr.contains("was given to haft login and stays valid"), "{}", out.stderr);
     assert!(!desk.login_file().exists());
     assert_eq!(desk.api.get("/api/me").await.status, 200, "the token of somebody else is left alone");
-    assert_eq!(worked(desk.at_home(&["logout"], "").await).stderr, "nobody was logged in\n");
+    assert_eq!(worked(desk.at_home(&["logout"], "").await).stderr, "there was no login\n");
 }
 
 #[tokio::test]
 async fn a_token_may_come_from_standard_input() {
     let desk = Desk::new("login-stdin").await;
-    let logged_in = worked(desk.at_home(&["login", &desk.server.url, "--json"], "t\n").await);
+    let logged_in =
+        worked(desk.at_home(&["login", &desk.server.url, "--json"], &format!("{}\n", crate::TOKEN)).await);
     let said = parsed(&logged_in);
     assert_eq!((&said["url"], &said["scope"]), (&json!(desk.server.url), &json!("admin")));
     assert_eq!(said.get("token"), None);
     refused(&desk.at_home(&["login", &desk.server.url], "").await, 2, "no token was given");
-    assert_eq!(token(&desk), "t", "a login that fails leaves the one before");
+    assert_eq!(token(&desk), crate::TOKEN, "a login that fails leaves the one before");
 }
 
 #[tokio::test]
@@ -96,7 +97,7 @@ async fn a_login_may_be_for_a_shared_space() {
     let said = parsed(&worked(desk.at_home(&login, PASSWORD).await));
     assert_eq!((&said["space"], &said["role"]), (&json!("research"), &json!("caller")));
     let nowhere = ["login", desk.server.url.as_str(), "--name", "ada", "--space", "nowhere"];
-    refused(&desk.at_home(&nowhere, PASSWORD).await, 3, "you are in no space nowhere");
+    refused(&desk.at_home(&nowhere, PASSWORD).await, 3, "you are not a member of a space nowhere");
 }
 
 #[tokio::test]
@@ -111,11 +112,16 @@ async fn what_is_wrong_with_a_login_is_said_and_nothing_is_kept() {
         (&["login", url, "--token", "wrong"], "", 4, "Unauthorized"),
         (&["login", url, "--token", ""], "", 2, "no token was given"),
         (&["login", url, "--link", "wrong"], "", 4, "Unauthorized"),
-        (&["login", url, "--token", "t", "--name", "ada"], "", 2, "cannot be used with"),
-        (&["login", "nowhere", "--token", "t"], "", 1, "\"nowhere\" is not a URL"),
-        (&["login", "localhost:7420", "--token", "t"], "", 1, "is not a URL such as http://127.0.0.1:7420"),
+        (&["login", url, "--token", crate::TOKEN, "--name", "ada"], "", 2, "cannot be used with"),
+        (&["login", "nowhere", "--token", crate::TOKEN], "", 1, "\"nowhere\" is not a URL"),
         (
-            &["login", "http://127.0.0.1:1", "--token", "t"],
+            &["login", "localhost:7420", "--token", crate::TOKEN],
+            "",
+            1,
+            "is not a URL such as http://127.0.0.1:7420",
+        ),
+        (
+            &["login", "http://127.0.0.1:1", "--token", crate::TOKEN],
             "",
             7,
             "cannot reach a server at http://127.0.0.1:1",
@@ -125,7 +131,11 @@ async fn what_is_wrong_with_a_login_is_said_and_nothing_is_kept() {
         refused(&ended, code, said);
         assert!(!desk.login_file().exists(), "{arguments:?}");
     }
-    refused(&run(HAFT, &["login", url, "--token", "t"], &[], "").await, 1, "set HOME or XDG_CONFIG_HOME");
+    refused(
+        &run(HAFT, &["login", url, "--token", crate::TOKEN], &[], "").await,
+        1,
+        "set HOME or XDG_CONFIG_HOME",
+    );
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ impl Desk {
 
     /// Runs a command as the admin, known by the environment.
     pub(crate) async fn haft(&self, arguments: &[&str]) -> Finished {
-        self.haft_as("t", arguments, "").await
+        self.haft_as(crate::TOKEN, arguments, "").await
     }
 
     /// Runs a command with a token and something on standard input.
@@ -105,7 +105,7 @@ async fn tools_have_versions_go_back_and_are_deleted() {
     assert_eq!((&versions[0]["version"], &versions[1]["version"]), (&json!(2), &json!(1)));
 
     let back = worked(desk.haft(&["tools", "rollback", "echo", "1"]).await);
-    assert_eq!(back.stderr, "echo is as in version 1 again, now as version 3\n");
+    assert_eq!(back.stderr, "restored version 1 of echo as version 3\n");
     assert_eq!(desk.api.get("/api/tools/echo").await.data()["description"], "The first.");
     refused(&desk.haft(&["tools", "rollback", "echo", "99"]).await, 3, "NotFound");
     refused(&desk.haft(&["tools", "rollback", "echo", "one"]).await, 2, "invalid value 'one'");
@@ -149,9 +149,10 @@ async fn agents_are_listed_shown_and_deleted() {
 async fn secrets_go_in_and_never_come_out() {
     const VALUE: &str = "-----BEGIN-----\nc0rrect h0rse\n-----END-----";
     let desk = Desk::new("secrets").await;
-    let set = worked(desk.haft_as("t", &["secrets", "set", "weather_key"], &format!("{VALUE}\n")).await);
+    let set =
+        worked(desk.haft_as(crate::TOKEN, &["secrets", "set", "weather_key"], &format!("{VALUE}\n")).await);
     assert_eq!((set.stdout.as_str(), set.stderr.as_str()), ("", "set the secret weather_key\n"));
-    let own = worked(desk.haft_as("t", &["secrets", "set", "mine", "--me", "--json"], VALUE).await);
+    let own = worked(desk.haft_as(crate::TOKEN, &["secrets", "set", "mine", "--me", "--json"], VALUE).await);
     assert_eq!((&parsed(&own)["name"], &parsed(&own)["owner"]), (&json!("mine"), &json!("me")));
 
     let listed = worked(desk.haft(&["secrets"]).await);
@@ -164,8 +165,12 @@ async fn secrets_go_in_and_never_come_out() {
         assert!(!format!("{finished:?}").contains("h0rse"), "{finished:?}");
     }
 
-    refused(&desk.haft_as("t", &["secrets", "set", "empty"], "\n").await, 2, "the value of empty is empty");
-    let named_badly = desk.haft_as("t", &["secrets", "set", "no/name"], VALUE).await;
+    refused(
+        &desk.haft_as(crate::TOKEN, &["secrets", "set", "empty"], "\n").await,
+        2,
+        "the value of empty is empty",
+    );
+    let named_badly = desk.haft_as(crate::TOKEN, &["secrets", "set", "no/name"], VALUE).await;
     refused(&named_badly, 2, "");
     assert!(!format!("{named_badly:?}").contains("h0rse"), "{named_badly:?}");
     assert_eq!(
@@ -181,7 +186,7 @@ async fn spaces_are_made_and_say_who_is_in_them() {
     let desk = Desk::new("spaces").await;
     desk.add_user("ada", "a long password").await;
     let made = worked(desk.haft(&["spaces", "create", "research"]).await);
-    assert!(made.stderr.starts_with("made the space research, id "), "{}", made.stderr);
+    assert!(made.stderr.starts_with("created the space research, id "), "{}", made.stderr);
     let listed = worked(desk.haft(&["spaces"]).await);
     assert!(
         listed.stdout.lines().any(|line| line.starts_with("research") && line.contains("  admin  ")),
@@ -206,7 +211,7 @@ async fn spaces_are_made_and_say_who_is_in_them() {
     refused(
         &desk.haft(&["spaces", "members", "reserch"]).await,
         3,
-        "you are in no space reserch; yours are ",
+        "you are not a member of a space reserch; your spaces: ",
     );
     refused(&desk.haft(&["spaces", "add", "research", "nobody", "viewer"]).await, 3, "NotFound");
     refused(
@@ -222,7 +227,11 @@ async fn tokens_are_shown_once_and_do_what_their_scope_says() {
     let made = worked(desk.haft(&["tokens", "create", "ci", "--scope", "read"]).await);
     let token = made.stdout.trim().to_owned();
     assert!(token.starts_with("haft_") && made.stdout.lines().count() == 1, "{}", made.stdout);
-    assert!(made.stderr.contains("it is shown only now") && !made.stderr.contains(&token), "{}", made.stderr);
+    assert!(
+        made.stderr.contains("it is shown only once") && !made.stderr.contains(&token),
+        "{}",
+        made.stderr
+    );
     worked(desk.haft_as(&token, &["tools"], "").await);
     refused(&desk.haft_as(&token, &["tools", "rm", "calculator"], "").await, 4, "Permission");
 
@@ -233,7 +242,7 @@ async fn tokens_are_shown_once_and_do_what_their_scope_says() {
         "{line}"
     );
     let id = line.rsplit(' ').next().expect("an id");
-    assert_eq!(worked(desk.haft(&["tokens", "rm", id]).await).stderr, "ended the token ci\n");
+    assert_eq!(worked(desk.haft(&["tokens", "rm", id]).await).stderr, "revoked the token ci\n");
     refused(&desk.haft_as(&token, &["tools"], "").await, 4, "Unauthorized");
     refused(&desk.haft(&["tokens", "rm", id]).await, 3, "NotFound");
 
@@ -248,13 +257,13 @@ async fn tokens_are_shown_once_and_do_what_their_scope_says() {
         "possible values: read, call, admin",
     );
     let nowhere = ["tokens", "create", "x", "--scope", "call", "--space", "nowhere"];
-    refused(&desk.haft(&nowhere).await, 3, "you are in no space nowhere");
+    refused(&desk.haft(&nowhere).await, 3, "you are not a member of a space nowhere");
 }
 
 #[tokio::test]
 async fn users_are_added_by_those_who_run_the_server() {
     let desk = Desk::new("users").await;
-    let added = worked(desk.haft_as("t", &["users", "add", "ada"], "a long password\n").await);
+    let added = worked(desk.haft_as(crate::TOKEN, &["users", "add", "ada"], "a long password\n").await);
     assert!(
         added.stderr.starts_with("added the user ada, id ") && !added.stderr.contains("password"),
         "{added:?}"

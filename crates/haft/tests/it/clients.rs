@@ -5,6 +5,7 @@
 mod model;
 mod programs;
 mod real;
+mod structured;
 
 use haft_testkit::{Client, Dialect, HaftProcess};
 use serde_json::{Value, json};

@@ -124,7 +124,7 @@ async fn what_is_wrong_is_said_and_has_its_exit_code() {
 async fn messages_follow_the_terminals_language() {
     for environment in [("LANG", "zh_CN.UTF-8"), ("LC_ALL", "zh_TW")] {
         let ended = run(HAFT, &["call", "stop_response"], &[environment], "").await;
-        assert_eq!(ended.stderr, "Validation: Invalid inputs: message: 是必填项\n");
+        assert_eq!(ended.stderr, "Validation: 输入无效：message: 是必填项\n");
     }
     let ended = run(HAFT, &["call", "stop_response", "--lang", "en"], &[("LANG", "zh_CN.UTF-8")], "").await;
     assert_eq!(ended.stderr, "Validation: Invalid inputs: message: is required\n");
@@ -148,8 +148,9 @@ async fn the_help_teaches_and_completions_complete() {
 
 #[tokio::test]
 async fn the_same_commands_work_against_a_server() {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "secret-1")]).await;
-    let api = haft_testkit::Client::new(&server.url, "secret-1");
+    let server =
+        HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "secret-1-of-the-operator")]).await;
+    let api = haft_testkit::Client::new(&server.url, "secret-1-of-the-operator");
     let definition = json!({"name": "only_there", "description": "A mock.", "type": "mock", "config": {
         "answers": [{"error": {"kind": "Execution", "message": "it broke", "retryAfter": 5000}}]}});
     assert_eq!(api.post("/api/tools", &definition).await.status, 201);
@@ -157,7 +158,7 @@ async fn the_same_commands_work_against_a_server() {
         let definition = json!({"name": format!("many_{n:03}"), "description": "A mock.", "type": "mock"});
         assert_eq!(api.post("/api/tools", &definition).await.status, 201);
     }
-    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "secret-1")];
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "secret-1-of-the-operator")];
     let listed = run(HAFT, &["tools", "--json"], &environment, "").await;
     assert_eq!(parsed(&listed.stdout).as_array().map(Vec::len), Some(214), "over several pages");
     let called = run(HAFT, &["call", "stop_response", "message=far"], &environment, "").await;
@@ -167,7 +168,7 @@ async fn the_same_commands_work_against_a_server() {
     let wrong = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "wrong")];
     let refused = run(HAFT, &["call", "stop_response", "message=x", "--json"], &wrong, "").await;
     assert_eq!((refused.code, &parsed(&refused.stdout)["error"]["kind"]), (4, &json!("Unauthorized")));
-    let admin = [("HAFT_URL", server.url.as_str()), ("HAFT_ADMIN_TOKEN", "secret-1")];
+    let admin = [("HAFT_URL", server.url.as_str()), ("HAFT_ADMIN_TOKEN", "secret-1-of-the-operator")];
     assert_eq!(run(HAFT, &["tools"], &admin, "").await.code, 0, "the admin's variable is taken too");
 }
 
@@ -177,12 +178,12 @@ async fn a_reader_that_has_seen_enough_and_a_description_that_steers_are_no_trou
     let ended = run("/bin/sh", &["-c", &piped], &[("PATH", "/usr/bin:/bin")], "").await;
     assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("done\n", ""));
 
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
-    let api = haft_testkit::Client::new(&server.url, "t");
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
+    let api = haft_testkit::Client::new(&server.url, crate::TOKEN);
     let definition = json!({"name": "evil", "description": "\u{1b}[2JGone.", "type": "mock", "config": {
         "answers": [{"error": {"kind": "Execution", "message": "\u{1b}]0;title\u{7} bad"}}]}});
     assert_eq!(api.post("/api/tools", &definition).await.status, 201);
-    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", crate::TOKEN)];
     for arguments in [["tools"].as_slice(), &["tools", "show", "evil"], &["call", "evil"]] {
         let ended = run(HAFT, arguments, &environment, "").await;
         assert!(!ended.stdout.contains('\u{1b}') && !ended.stderr.contains('\u{1b}'), "{ended:?}");

@@ -27,17 +27,21 @@ impl Drop for File {
 
 #[tokio::test]
 async fn a_flag_wins_over_the_environment_and_that_over_the_file() {
-    let file = File::new("order", "admin_token = \"from-file\"\nlog = \"warn\"\n");
+    let file = File::new("order", "admin_token = \"from-the-configuration\"\nlog = \"warn\"\n");
     let accepts = async |arguments: &[&str], environment: &[(&str, &str)], token: &str| {
         let server = HaftProcess::start(HAFT, arguments, environment).await;
         Client::new(&server.url, token).get("/api/tools").await.status == 200
     };
     let with_file = ["serve", "--config", file.path()];
-    assert!(accepts(&with_file, &[], "from-file").await);
-    assert!(accepts(&["serve"], &[("HAFT_CONFIG", file.path())], "from-file").await);
-    assert!(accepts(&with_file, &[("HAFT_ADMIN_TOKEN", "from-env")], "from-env").await);
-    let with_flag = ["serve", "--config", file.path(), "--admin-token", "from-flag"];
-    assert!(accepts(&with_flag, &[("HAFT_ADMIN_TOKEN", "from-env")], "from-flag").await);
+    assert!(accepts(&with_file, &[], "from-the-configuration").await);
+    assert!(accepts(&["serve"], &[("HAFT_CONFIG", file.path())], "from-the-configuration").await);
+    assert!(
+        accepts(&with_file, &[("HAFT_ADMIN_TOKEN", "from-the-environment")], "from-the-environment").await
+    );
+    let with_flag = ["serve", "--config", file.path(), "--admin-token", "from-the-command-line"];
+    assert!(
+        accepts(&with_flag, &[("HAFT_ADMIN_TOKEN", "from-the-environment")], "from-the-command-line").await
+    );
 }
 
 #[tokio::test]
@@ -60,7 +64,7 @@ async fn what_is_wrong_in_the_file_is_said_with_its_place() {
     let ended = run(HAFT, &["serve"], &[("HAFT_ADDR", "nowhere")], "").await;
     assert!(ended.code == 2 && ended.stderr.contains("invalid socket address"), "{}", ended.stderr);
     let ended = run(HAFT, &["serve"], &[("HAFT_ALERT_INTERVAL", "5")], "").await;
-    assert!(ended.code == 1 && ended.stderr.contains("from 100 to 3600000"), "{}", ended.stderr);
+    assert!(ended.code == 1 && ended.stderr.contains("from 0.1s to 3600s"), "{}", ended.stderr);
 }
 
 #[tokio::test]

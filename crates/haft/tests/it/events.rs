@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::agents::{make, patch, stranger};
 use crate::http_tools::start;
+use crate::invitations::join;
 use crate::survival::Settings;
 
 const PASSWORD: &str = "correct horse battery";
@@ -251,25 +252,21 @@ async fn team(server: &HaftProcess, api: &Client) -> (String, Client, Client) {
     let (ada, bob) = (enter(server, api, "ada").await, enter(server, api, "bob").await);
     let space = make(&ada, "/api/spaces", &json!({"name": "team"})).await;
     let space = space["id"].as_str().expect("an id").to_owned();
-    admit(&ada, &space, "bob").await;
+    join(&ada, &bob, &space, "bob", "viewer").await;
     (space.clone(), ada.with("haft-space", &space), bob.with("haft-space", &space))
-}
-
-async fn admit(admin: &Client, space: &str, name: &str) {
-    let member = admin.put(&format!("/api/spaces/{space}/members/{name}"), &json!({"role": "viewer"})).await;
-    assert_eq!(member.status, 200, "{}", member.body);
 }
 
 #[tokio::test]
 async fn what_is_about_people_is_for_those_who_say_who_is_in() {
     let (server, api) = start(&[]).await;
     let (space, ada, bob) = team(&server, &api).await;
-    enter(&server, &api, "carol").await;
+    let carol = enter(&server, &api, "carol").await;
     let (mut hers, _) = listen(&ada, "/api/events").await;
     let (mut his, _) = listen(&bob, "/api/events").await;
-    admit(&ada, &space, "carol").await;
+    join(&ada, &carol, &space, "carol", "viewer").await;
     mock(&ada, "shared", json!([])).await;
-    assert!(hers.event().await.name.starts_with("member."));
+    assert_eq!(hers.event().await.name, "member.invited");
+    assert_eq!(hers.event().await.name, "member.added");
     assert_eq!(hers.event().await.name, "tool.created");
     assert_eq!(his.event().await.name, "tool.created");
 }

@@ -16,7 +16,7 @@ use self::requests::{Request, request};
 use crate::HAFT;
 use crate::artifacts::upload;
 
-const TOKEN: &str = "t";
+use crate::TOKEN;
 const SEED: u64 = 6;
 /// So many requests for each operation.
 const COUNT: u64 = 40;

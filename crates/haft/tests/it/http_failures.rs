@@ -148,14 +148,6 @@ async fn a_name_that_cannot_be_found_is_a_network_error_and_a_wrong_port_or_host
             "no-such-host.invalid cannot be found",
         ),
         (
-            "host",
-            "https://api.example.com/",
-            json!({"security": {"allowedDomains": ["*.example.org", "b.example"]}}),
-            403,
-            "Permission",
-            "Domain not allowed: api.example.com. Allowed: *.example.org, b.example",
-        ),
-        (
             "meta",
             "http://169.254.169.254/latest",
             json!({}),

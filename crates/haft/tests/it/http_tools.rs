@@ -9,10 +9,11 @@ const TEMPLATED: &str = include_str!("../../../../examples/tool-templated.json")
 const FLAT: &str = include_str!("../../../../examples/tools-flat.json");
 
 pub(crate) async fn start(more: &[(&str, &str)]) -> (HaftProcess, Client) {
-    let mut environment = vec![("HAFT_ADMIN_TOKEN", "t"), ("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8")];
+    let mut environment =
+        vec![("HAFT_ADMIN_TOKEN", crate::TOKEN), ("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8")];
     environment.extend_from_slice(more);
     let server = HaftProcess::start(HAFT, &["serve"], &environment).await;
-    let api = Client::new(&server.url, "t");
+    let api = Client::new(&server.url, crate::TOKEN);
     (server, api)
 }
 
@@ -36,8 +37,8 @@ async fn create(api: &Client, definition: &Value) -> Value {
 
 #[tokio::test]
 async fn the_examples_are_taken_as_they_stand() {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
-    let api = Client::new(&server.url, "t");
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
+    let api = Client::new(&server.url, crate::TOKEN);
     let tool = create(&api, &serde_json::from_str(TEMPLATED).expect("JSON")).await;
     assert_eq!(
         tool["inputSchema"],
@@ -222,7 +223,7 @@ async fn a_tool_is_called_from_its_file() {
         (
             vec!["--file", &flat, "city=Oslo"],
             1,
-            "holds several tools; say which one to call: news_search, code_executor",
+            "holds several tools; name the one to call: news_search, code_executor",
         ),
         (vec!["--file", &flat, "wether", "city=Oslo"], 1, "holds no tool wether; it holds news_search"),
         (vec!["--file", &broken], 2, "config.url: has {{h}} in its scheme, host or port"),

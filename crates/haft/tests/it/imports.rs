@@ -34,8 +34,14 @@ async fn a_document_is_looked_at_imported_called_and_imported_again() {
 
     let looked = api.post("/api/tools/import/openapi", &json!({"spec": spec, "dryRun": true})).await;
     assert_eq!(looked.status, 200, "{}", looked.body);
+    let mut first = looked.data()["tools"][0].clone();
+    let shown = first.as_object_mut().expect("a tool");
+    let definition = shown.remove("definition").expect("a dry run shows the definition");
+    assert_eq!(definition["config"]["url"], upstream.url("/v1/pets/{{id}}"));
+    let request = shown.remove("request").expect("and the request of a call");
+    assert!(request.as_str().is_some_and(|request| request.contains("/v1/pets/1")), "{request}");
     assert_eq!(
-        looked.data()["tools"][0],
+        first,
         json!({
             "name": "getPet", "description": "One pet.", "method": "GET", "path": "/pets/{id}", "change": "created",
             "inputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"], "additionalProperties": false},
@@ -52,6 +58,7 @@ async fn a_document_is_looked_at_imported_called_and_imported_again() {
 
     let imported = api.post("/api/tools/import/openapi", &json!({"spec": spec})).await;
     assert_eq!(imported.status, 201, "{}", imported.body);
+    assert!(imported.data()["tools"][0].get("definition").is_none(), "what is stored can be read");
     let got = api.post("/api/tools/getPet/execute", &json!({"arguments": {"id": 7}})).await;
     assert_eq!(got.data()["data"]["at"], "/v1/pets/7", "{}", got.body);
     assert_eq!(upstream.seen()[0].header("x-key"), Some("k-123456"));
@@ -170,7 +177,7 @@ async fn what_cannot_be_imported_is_said_and_nothing_is_kept() {
             400,
             "baseUrl: must be an absolute http or https URL",
         ),
-        (json!({"spec": petstore("https://a.example"), "unknown": 1}), 400, "unknown field `unknown`"),
+        (json!({"spec": petstore("https://a.example"), "unknown": 1}), 400, "unknown: is not known here"),
         (
             json!({"url": documents.url("/missing")}),
             422,
@@ -202,13 +209,13 @@ async fn the_command_line_imports_too() {
     let file = std::env::temp_dir().join(format!("haft-import-{}.json", std::process::id()));
     std::fs::write(&file, petstore("https://pets.example").to_string()).expect("written");
     let path = file.to_string_lossy().into_owned();
-    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", crate::TOKEN)];
 
     let looked = run(HAFT, &["import", "openapi", &path, "--dry-run"], &[], "").await;
     assert_eq!(looked.code, 0, "{}", looked.stderr);
-    assert!(looked.stdout.contains("getPet  created    GET /pets/{id}"), "{}", looked.stdout);
+    assert!(looked.stdout.contains("getPet  would create  GET /pets/{id}"), "{}", looked.stdout);
     assert!(looked.stdout.contains("left out  OPTIONS /pets: OPTIONS is not a method"), "{}", looked.stdout);
-    assert!(looked.stderr.contains("2 tools found, nothing kept"), "{}", looked.stderr);
+    assert!(looked.stderr.contains("would create 2; nothing was stored"), "{}", looked.stderr);
 
     let kept =
         run(HAFT, &["import", "openapi", &path, "--only", "getPet", "--name", "zoo"], &environment, "").await;
@@ -216,7 +223,7 @@ async fn the_command_line_imports_too() {
     assert_eq!(api.get("/api/tools/zoo_getPet").await.status, 200);
     let nowhere = run(HAFT, &["import", "openapi", &path], &[], "").await;
     assert_eq!(nowhere.code, 1);
-    assert!(nowhere.stderr.contains("there is no server to keep the tools"), "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("there is no server to import the tools into"), "{}", nowhere.stderr);
     let wrong = run(HAFT, &["import", "openapi", "-"], &environment, "hello").await;
     assert_eq!(wrong.code, 2, "{}", wrong.stderr);
     assert!(wrong.stderr.contains("must be a JSON or YAML object"), "{}", wrong.stderr);
@@ -234,22 +241,33 @@ async fn a_pasted_command_becomes_a_tool_and_its_credential_a_secret() {
     let reply = api.post("/api/tools/import/curl", &json!({"command": command, "name": "get_user"})).await;
     assert_eq!(reply.status, 201, "{}", reply.body);
     assert!(!reply.body.to_string().contains("sk-0123456789abcdef"), "{}", reply.body);
-    let argument = reply.data()["tools"][0]["inputSchema"]["required"][0].as_str().expect("an id").to_owned();
-    let called = api.post("/api/tools/get_user/execute", &json!({"arguments": {argument: "77777"}})).await;
+    let called = api.post("/api/tools/get_user/execute", &json!({"arguments": {"user_id": 77777}})).await;
     assert_eq!(called.data()["data"], json!({"at": "/users/77777?full=yes"}), "{}", called.body);
+    let called = api.post("/api/tools/get_user/execute", &json!({})).await;
+    assert_eq!(called.data()["data"], json!({"at": "/users/1234?full=yes"}), "the id that was pasted");
     assert_eq!(upstream.seen()[0].header("authorization"), Some("Bearer sk-0123456789abcdef"));
     let stored = api.get("/api/tools/get_user").await;
     assert!(!stored.body.to_string().contains("sk-0123456789abcdef"), "{}", stored.body);
 
-    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", "t")];
-    let quoted = run(HAFT, &["import", "curl", &command, "--dry-run"], &environment, "").await;
+    let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", crate::TOKEN)];
+    let quoted = run(HAFT, &["import", "curl", &command, "--dry-run", "--all"], &environment, "").await;
     assert_eq!(quoted.code, 0, "{}", quoted.stderr);
+    assert!(quoted.stdout.contains("\"default\": 1234"), "the definition: {}", quoted.stdout);
+    assert!(quoted.stdout.contains("/users/1234"), "and the request: {}", quoted.stdout);
+    let in_file = "curl -d @body.json https://x.example/a";
+    let left_out = api.post("/api/tools/import/curl", &json!({"command": in_file})).await;
+    assert_eq!(left_out.status, 400, "{}", left_out.body);
+    assert!(
+        left_out.message().contains("POST /a: the option -d reads from a file"),
+        "{}",
+        left_out.message()
+    );
     let none =
         run(HAFT, &["import", "curl", &command, "--only", "POST /", "--dry-run"], &environment, "").await;
     assert_eq!(none.code, 2, "{}", none.stderr);
     let looked = run(HAFT, &["import", "--dry-run", "curl", "-"], &environment, &command).await;
     assert_eq!(looked.code, 0, "{}", looked.stderr);
-    assert!(looked.stderr.contains("1 tools found, nothing kept"), "{}", looked.stderr);
+    assert!(looked.stderr.contains("nothing was stored"), "{}", looked.stderr);
     let wrong = api.post("/api/tools/import/curl", &json!({"command": "wget https://a.example"})).await;
     assert_eq!(wrong.status, 400, "{}", wrong.body);
     for (route, document) in [("postman", json!({"info": 1})), ("har", json!({"log": 1}))] {

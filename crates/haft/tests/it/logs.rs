@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::HAFT;
 use crate::survival::Settings;
+use crate::timestamps::has_milliseconds;
 
 /// What stands behind `?`, which is in no line.
 const HIDDEN: &str = "zeppelin";
@@ -51,6 +52,7 @@ async fn every_line_is_json_and_reads_alone() {
         for field in ["timestamp", "level", "target", "message"] {
             assert!(line[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {line}");
         }
+        assert!(line["timestamp"].as_str().is_some_and(has_milliseconds), "{line}");
         let is_flat = line.as_object().expect("an object").values().all(|value| !value.is_object());
         assert!(is_flat, "{line}");
     }

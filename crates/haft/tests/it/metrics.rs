@@ -189,7 +189,7 @@ async fn operators_alone_may_read_it_with_any_token() {
 }
 
 #[tokio::test]
-async fn an_origin_that_keeps_failing_is_named_without_its_path() {
+async fn an_open_circuit_is_named_by_tool_and_origin_without_its_path() {
     let (_server, api) = start(&[]).await;
     let space = space_of(&api).await;
     let upstream = Upstream::start(|_| reply(500, &[], "no")).await;
@@ -203,7 +203,7 @@ async fn an_origin_that_keeps_failing_is_named_without_its_path() {
     }
     let page = page(&api).await;
     let origin = format!("http://{}", upstream.address);
-    let expected = format!("haft_circuit_open{{space=\"{space}\",circuit=\"{origin}\"}} 1");
+    let expected = format!("haft_circuit_open{{space=\"{space}\",circuit=\"failing at {origin}\"}} 1");
     assert_eq!(samples(&page, "haft_circuit_open"), [expected]);
     assert!(!page.contains("canary"), "{page}");
 }

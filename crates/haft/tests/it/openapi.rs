@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::HAFT;
 
-const TOKEN: &str = "t";
+use crate::TOKEN;
 
 /// The parts of the page, and what each is.
 const PAGE: [(&str, &str); 5] = [

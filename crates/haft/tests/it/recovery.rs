@@ -10,7 +10,7 @@ async fn a_reset_prints_a_link_that_works_once() {
     let place = Place::new();
     let data = place.variables();
     let environment: Vec<(&str, &str)> = data.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let with_token = [environment.as_slice(), &[("HAFT_ADMIN_TOKEN", "lost-token")]].concat();
+    let with_token = [environment.as_slice(), &[("HAFT_ADMIN_TOKEN", "lost-token-of-the-operator")]].concat();
     let server = HaftProcess::start(HAFT, &["serve"], &with_token).await;
     if !place.is_postgres() {
         let held = run(HAFT, &["admin", "reset"], &environment, "").await;

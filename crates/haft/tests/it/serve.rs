@@ -11,8 +11,10 @@ use crate::HAFT;
 #[tokio::test]
 async fn a_first_start_makes_a_token_and_prints_a_line_that_works() {
     let server = HaftProcess::start(HAFT, &["serve"], &[]).await;
-    let token = server.printed[1].strip_prefix("try: curl -H 'Authorization: Bearer ").expect("a token");
+    let alone = server.printed[1].strip_prefix("token: ").expect("a token on a line of its own");
+    let token = server.printed[2].strip_prefix("try: curl -H 'Authorization: Bearer ").expect("a token");
     let (token, rest) = token.split_once('\'').expect("a line");
+    assert_eq!(token, alone);
     assert!(token.starts_with("haft_") && token.len() == 5 + 43, "{token}");
     assert_eq!(rest, format!(" {}/api/tools", server.url));
     let api = Client::new(&server.url, token);
@@ -43,9 +45,10 @@ async fn a_first_start_makes_a_token_and_prints_a_line_that_works() {
 
 #[tokio::test]
 async fn a_token_that_was_given_is_never_printed() {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "given-token")]).await;
+    let server =
+        HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "given-token-of-the-operator")]).await;
     assert!(server.printed.is_empty());
-    assert_eq!(Client::new(&server.url, "given-token").get("/api/tools").await.status, 200);
+    assert_eq!(Client::new(&server.url, "given-token-of-the-operator").get("/api/tools").await.status, 200);
     assert_eq!(Client::anonymous(&server.url).get("/healthz").await.status, 200);
 }
 
@@ -83,8 +86,8 @@ async fn a_port_that_is_taken_is_said() {
 
 #[tokio::test]
 async fn a_stop_lets_calls_under_way_finish_and_takes_no_new_ones() {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
-    let api = Client::new(&server.url, "t");
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
+    let api = Client::new(&server.url, crate::TOKEN);
     let slow = json!({"name": "slow", "description": "A mock.", "type": "mock", "config": {"answers": [{"delay": 1500, "data": "done"}]}});
     assert_eq!(api.post("/api/tools", &slow).await.status, 201);
     let running = tokio::spawn({
@@ -103,9 +106,9 @@ async fn a_stop_lets_calls_under_way_finish_and_takes_no_new_ones() {
 
 #[tokio::test]
 async fn a_stop_without_calls_is_quick() {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
     // A connection that is kept alive must not hold up the stop.
-    assert_eq!(Client::new(&server.url, "t").get("/api/tools").await.status, 200);
+    assert_eq!(Client::new(&server.url, crate::TOKEN).get("/api/tools").await.status, 200);
     let asked = Instant::now();
     server.terminate();
     assert_eq!(server.ended().await, Some(0));

@@ -44,16 +44,16 @@ async fn make_polling(api: &Client, upstream: &Upstream, name: &str, more: Value
     make(api, tool).await;
 }
 
-fn posts(upstream: &Upstream) -> Vec<Seen> {
+pub(crate) fn posts(upstream: &Upstream) -> Vec<Seen> {
     upstream.seen().into_iter().filter(|seen| seen.method == "POST").collect()
 }
 
 /// Where a request says that one may call back.
-fn callback_in(seen: &Seen) -> String {
+pub(crate) fn callback_in(seen: &Seen) -> String {
     seen.json()["notify"].as_str().expect("an address").to_owned()
 }
 
-async fn bring(url: &str, body: &Value) -> Reply {
+pub(crate) async fn bring(url: &str, body: &Value) -> Reply {
     let (origin, path) = url.split_at(url.find("/api").expect("a path"));
     Client::anonymous(origin).post(path, body).await
 }

@@ -6,7 +6,7 @@ pub(crate) mod database;
 mod full;
 mod keys;
 pub(crate) mod line;
-mod locked;
+pub(crate) mod locked;
 mod paused;
 mod restarted;
 mod shared;
@@ -51,7 +51,7 @@ impl Settings {
     }
 
     fn for_all(self) -> Self {
-        self.with("HAFT_ADMIN_TOKEN", "t").with("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8")
+        self.with("HAFT_ADMIN_TOKEN", crate::TOKEN).with("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8")
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {

@@ -104,7 +104,8 @@ async fn what_is_no_request_is_copied_as_a_call_of_this_server() {
          --data-raw '{{\"arguments\":{{\"expression\":\"6 * 7\"}}}}'"
     );
     assert_eq!((&reply.data()["command"], &reply.data()["secrets"]), (&json!(expected), &json!([])));
-    let answer: Value = serde_json::from_str(&paste(&expected, &[("HAFT_TOKEN", "t")]).await).expect("JSON");
+    let answer: Value =
+        serde_json::from_str(&paste(&expected, &[("HAFT_TOKEN", crate::TOKEN)]).await).expect("JSON");
     assert_eq!((&answer["code"], &answer["data"]["data"]), (&json!(200), &called.data()["data"]), "{answer}");
     let said = |reply: &Reply| reply.data()["note"].as_str().expect("a note").to_owned();
     assert!(said(&reply).is_ascii() && said(&reply).contains("HAFT_TOKEN"), "{}", reply.body);

@@ -159,6 +159,8 @@ async fn calls_are_found_by_every_filter() {
         ("&agent=clerk".to_owned(), 1),
         ("&agent=nobody".to_owned(), 0),
         ("&user=me".to_owned(), 4),
+        ("&user=admin".to_owned(), 4),
+        ("&user=unknown".to_owned(), 0),
         ("&from=2020-01-01T00:00:00Z".to_owned(), 4),
         ("&to=2020-01-01T00:00:00Z".to_owned(), 0),
         ("&text=zeppelin".to_owned(), 1),
@@ -190,7 +192,6 @@ async fn calls_are_found_by_every_filter() {
         "kind=odd",
         "source=odd",
         "from=odd",
-        "user=odd",
         "text=*",
         "colour=red",
     ] {

@@ -17,13 +17,13 @@ async fn a_page_is_read_and_a_search_is_made_with_the_keys_of_the_environment() 
     .await;
     let tavily = site.url("");
     let environment = [
-        ("HAFT_ADMIN_TOKEN", "t"),
+        ("HAFT_ADMIN_TOKEN", crate::TOKEN),
         ("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8"),
         ("TAVILY_API_KEY", "tvly-0123456789"),
         ("TAVILY_BASE_URL", tavily.as_str()),
     ];
     let server = HaftProcess::start(HAFT, &["serve"], &environment).await;
-    let api = Client::new(&server.url, "t");
+    let api = Client::new(&server.url, crate::TOKEN);
     let page = api
         .post("/api/tools/url_reader/execute", &json!({"arguments": {"url": site.url("/notes.txt")}}))
         .await;
@@ -36,7 +36,7 @@ async fn a_page_is_read_and_a_search_is_made_with_the_keys_of_the_environment() 
     let nonsense = json!({"arguments": {"url": "北京"}});
     for (language, words) in [
         ("en", "Invalid inputs: url: is not a URL: it must begin with http:// or https://"),
-        ("zh-CN", "Invalid inputs: url: 不是有效的 URL: 必须以 http:// 或 https:// 开头"),
+        ("zh-CN", "输入无效：url: 不是有效的 URL: 必须以 http:// 或 https:// 开头"),
     ] {
         let refused =
             api.with("accept-language", language).post("/api/tools/url_reader/execute", &nonsense).await;

@@ -49,11 +49,14 @@ pub fn har(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<V
         document: title(document),
         prefix: options.name.as_deref(),
         only: &options.only,
+        cancel: &options.cancel,
     });
+    let wrong = |message| vec![Violation::new(ROOT, message)];
     let mut kinds: Vec<Kind> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut left_out: Vec<LeftOut> = Vec::new();
     for entry in entries {
+        importer.check().map_err(wrong)?;
         match read(entry) {
             Ok(example) => {
                 let operation = graphql_operation(&example).map(|name| format!(" {name}"));
@@ -66,7 +69,10 @@ pub fn har(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<V
                             kind.example.written_paths.push(example.address.shown_path());
                         }
                     }
-                    None => kinds.push(Kind { shape, example, more: 0 }),
+                    None => {
+                        importer.count_request().map_err(wrong)?;
+                        kinds.push(Kind { shape, example, more: 0 });
+                    }
                 }
             }
             Err((reason, operation)) => match left_out.iter_mut().find(|known| known.reason == reason) {
@@ -76,6 +82,7 @@ pub fn har(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<V
         }
     }
     for Kind { shape, example, more } in kinds {
+        importer.check().map_err(wrong)?;
         if let Err(reason) = importer.add(&example) {
             importer.skip_example(&shape, &example, reason);
         }

@@ -3,26 +3,31 @@
 //! An importer reads and writes definitions, nothing else: nobody is called,
 //! nothing is stored, and what is left out is said.
 
+mod cancel;
 mod curl;
 mod example;
 mod har;
 mod media;
 mod names;
+mod only;
 mod openapi;
 mod postman;
 mod source;
+mod yaml;
 
 use haft_core::{Message, Template};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
+pub use cancel::CancelFlag;
 pub use curl::{CurlOptions, curl};
 pub use example::ExampleOptions;
+pub(crate) use example::is_issued;
 pub use har::har;
 pub(crate) use names::{Names, secret_name, variable_name};
 pub use openapi::{OpenApiOptions, openapi};
 pub use postman::postman;
-pub use source::{parse_document, parse_value};
+pub use source::{parse_document, parse_document_until, parse_value};
 
 /// What was found in something foreign: definitions as anyone could have written them, and what was left out.
 #[derive(Debug, Default)]
@@ -69,7 +74,7 @@ impl Imported {
 
 /// Every message of the importers.
 pub(crate) fn all_templates() -> Vec<&'static Template> {
-    let own = [har::TEMPLATES, source::TEMPLATES].into_iter().flatten().copied();
+    let own = [har::TEMPLATES, source::TEMPLATES, yaml::TEMPLATES].into_iter().flatten().copied();
     let of_curl = curl::all_templates().chain(example::all_templates()).chain(postman::all_templates());
     own.chain(of_curl).chain(openapi::all_templates()).collect()
 }

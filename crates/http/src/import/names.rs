@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 
+use haft_core::name::RESERVED_NAMES;
+
 /// The longest name of a tool or a secret.
 const LONGEST: usize = 64;
 
@@ -39,7 +41,7 @@ impl Names {
         let name = cut(&name, LONGEST).trim_end_matches('_');
         if name.is_empty() {
             "tool".to_owned()
-        } else if is_like_an_id(name) {
+        } else if is_like_an_id(name) || RESERVED_NAMES.contains(&name) {
             format!("tool_{name}")
         } else {
             name.to_owned()
@@ -206,6 +208,7 @@ mod tests {
             ("a  b", "a_b"),
             ("__x__", "x"),
             ("6f9619ff8b86d011b42d00cf4fc964ff", "tool_6f9619ff8b86d011b42d00cf4fc964ff"),
+            ("find_tools", "tool_find_tools"),
         ] {
             assert_eq!(plain.wanted(text), name, "{text}");
         }

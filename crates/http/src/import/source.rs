@@ -1,46 +1,57 @@
 //! Documents as they come: JSON or YAML text, read within limits.
 //!
 //! A few lines of YAML can stand for billions of values, so values are counted while
-//! they are read, whatever the text's own size.
+//! they are read, and those that aliases add are limited by the text's own size. All YAML
+//! is read here and nowhere else.
 
 use std::cell::Cell;
 use std::fmt;
 
 use haft_core::error::ROOT;
 use haft_core::{Message, Violation};
-use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use super::{CancelFlag, yaml};
+
 haft_core::templates! {
-    UNREADABLE = "import.unreadable",
-        "is neither JSON nor YAML: {reason}",
-        "既不是 JSON 也不是 YAML: {reason}";
     NOT_JSON = "import.notJson",
         "begins like JSON and is none: {reason}",
         "以 JSON 开头，但不是有效的 JSON: {reason}";
     TOO_LARGE = "import.tooLarge",
         "holds too much: more than {values} values or {megabytes} MB of text, with all aliases written out",
         "内容过多：展开所有别名后超过 {values} 个值或 {megabytes} MB 文本";
+    TOO_MANY_ALIASES = "import.tooManyAliases",
+        "has aliases that add more than {values} values or {kilobytes} KB to it; write out some of them, or split it",
+        "别名展开后增加超过 {values} 个值或 {kilobytes} KB 内容；请展开部分别名，或拆分文档";
     NOT_A_DOCUMENT = "import.notADocument",
         "must be a JSON or YAML object",
         "必须是 JSON 或 YAML 对象";
+    CANCELLED = "import.cancelled",
+        "was not read to its end: the import was cancelled",
+        "未读取完毕：导入已取消";
 }
 
 /// Values and names of a document, with all aliases written out.
 const MOST_VALUES: usize = 4_000_000;
 const MOST_BYTES: usize = 64 << 20;
 
-/// Signs of YAML that begin a value; its reader holds all of them before we see the first.
-const MOST_SIGNS: usize = 2_000_000;
+/// Values that aliases may add to any text, and to a longer one for each of its bytes.
+const ALIAS_VALUES: usize = 10_000;
+const ALIAS_VALUES_PER_BYTE: usize = 1;
 
-/// The key whose fields are those of the object around it.
-const MERGE: &str = "<<";
+/// Bytes of text that aliases may add to any text, and to a longer one for each of its bytes.
+const ALIAS_BYTES: usize = 1 << 20;
+const ALIAS_BYTES_PER_BYTE: usize = 4;
 
 /// Reads a document, whichever of the two it is.
 pub fn parse_document(text: &str) -> Result<Value, Vec<Violation>> {
-    let document = parse_value(text)?;
+    parse_document_until(text, &CancelFlag::default())
+}
+
+/// Reads a document, and stops with an error when the flag is raised.
+pub fn parse_document_until(text: &str, cancel: &CancelFlag) -> Result<Value, Vec<Violation>> {
+    let document = parse(text, cancel)?;
     match document {
         Value::Object(_) => Ok(document),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
@@ -51,80 +62,123 @@ pub fn parse_document(text: &str) -> Result<Value, Vec<Violation>> {
 
 /// Reads whatever the text holds, a list too, in either notation.
 pub fn parse_value(text: &str) -> Result<Value, Vec<Violation>> {
-    read(text.trim_start_matches('\u{feff}')).map_err(|message| vec![Violation::new(ROOT, message)])
+    parse(text, &CancelFlag::default())
 }
 
-fn read(text: &str) -> Result<Value, Message> {
+fn parse(text: &str, cancel: &CancelFlag) -> Result<Value, Vec<Violation>> {
+    let read = read(text.trim_start_matches('\u{feff}'), cancel);
+    read.map_err(|message| vec![Violation::new(ROOT, message)])
+}
+
+fn read(text: &str, cancel: &CancelFlag) -> Result<Value, Message> {
     if !text.trim_start().starts_with(['{', '[']) {
-        return read_yaml(text);
+        return yaml::read(text, &Budget::new(text, cancel));
     }
-    let reader = &Reader::new(Notation::Json);
+    let budget = Budget::new(text, cancel);
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = reader.deserialize(&mut json).and_then(|value| json.end().map(|()| value));
+    let value = JsonReader(&budget).deserialize(&mut json).and_then(|value| json.end().map(|()| value));
     value.or_else(|error| {
-        if reader.is_spent.get() {
-            return Err(too_large());
-        }
         // YAML has braces too, and takes what JSON does not, such as a comma at the end.
-        read_yaml(text).map_err(|_| Message::new(&NOT_JSON).with("reason", error))
+        match budget.exhausted.take() {
+            Some(message) => Err(message),
+            None => yaml::read(text, &Budget::new(text, cancel))
+                .map_err(|_| Message::new(&NOT_JSON).with("reason", error)),
+        }
     })
 }
 
-fn read_yaml(text: &str) -> Result<Value, Message> {
-    let is_sign = |pair: &&[u8]| {
-        matches!(pair, [b',' | b':' | b'[' | b'{', _] | [b'-' | b'?', b' ' | b'\t' | b'\r' | b'\n'])
-    };
-    if text.as_bytes().windows(2).filter(is_sign).count() > MOST_SIGNS {
-        return Err(too_large());
-    }
-    let reader = &Reader::new(Notation::Yaml);
-    reader.deserialize(yaml_serde::Deserializer::from_str(text)).map_err(|error| {
-        if reader.is_spent.get() { too_large() } else { Message::new(&UNREADABLE).with("reason", error) }
-    })
+/// The error of an import whose flag was raised.
+pub(super) fn cancelled() -> Message {
+    Message::new(&CANCELLED)
 }
 
-fn too_large() -> Message {
+pub(super) fn too_large() -> Message {
     Message::new(&TOO_LARGE).with("values", MOST_VALUES).with("megabytes", MOST_BYTES >> 20)
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Notation {
-    Json,
-    Yaml,
+/// How much a document may still hold.
+pub(super) struct Budget {
+    values: Cell<usize>,
+    bytes: Cell<usize>,
+    aliases: AliasLimit,
+    /// The values and bytes that aliases may still add.
+    alias_values: Cell<usize>,
+    alias_bytes: Cell<usize>,
+    /// Why nothing more is read.
+    exhausted: Cell<Option<Message>>,
+    cancel: CancelFlag,
 }
 
-/// Reads values and counts them.
-struct Reader {
-    notation: Notation,
-    values_left: Cell<usize>,
-    bytes_left: Cell<usize>,
-    is_spent: Cell<bool>,
+/// How much aliases may add to a text.
+struct AliasLimit {
+    values: usize,
+    bytes: usize,
 }
 
-impl Reader {
-    fn new(notation: Notation) -> Self {
+impl Budget {
+    pub(super) fn new(text: &str, cancel: &CancelFlag) -> Self {
+        let aliases = AliasLimit {
+            values: ALIAS_VALUES.max(text.len().saturating_mul(ALIAS_VALUES_PER_BYTE)),
+            bytes: ALIAS_BYTES.max(text.len().saturating_mul(ALIAS_BYTES_PER_BYTE)),
+        };
         Self {
-            notation,
-            values_left: Cell::new(MOST_VALUES),
-            bytes_left: Cell::new(MOST_BYTES),
-            is_spent: Cell::new(false),
+            values: Cell::new(MOST_VALUES),
+            bytes: Cell::new(MOST_BYTES),
+            alias_values: Cell::new(aliases.values),
+            alias_bytes: Cell::new(aliases.bytes),
+            aliases,
+            exhausted: Cell::new(None),
+            cancel: cancel.clone(),
         }
     }
 
-    /// Counts one value with so many bytes of text.
-    fn take<E: de::Error>(&self, bytes: usize) -> Result<(), E> {
-        let values = self.values_left.get().checked_sub(1);
-        let (Some(values), Some(bytes)) = (values, self.bytes_left.get().checked_sub(bytes)) else {
-            self.is_spent.set(true);
-            return Err(E::custom("too large"));
-        };
-        self.values_left.set(values);
-        self.bytes_left.set(bytes);
+    /// Counts values and the bytes of their text.
+    pub(super) fn take(&self, values: usize, bytes: usize) -> Result<(), Message> {
+        if self.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let values = self.values.get().checked_sub(values).ok_or_else(too_large)?;
+        let bytes = self.bytes.get().checked_sub(bytes).ok_or_else(too_large)?;
+        self.values.set(values);
+        self.bytes.set(bytes);
         Ok(())
+    }
+
+    /// Counts a copy of a value: for an anchor, or for an alias.
+    pub(super) fn take_copy(&self, values: usize, bytes: usize) -> Result<(), Message> {
+        let too_many = || {
+            let AliasLimit { values, bytes } = self.aliases;
+            Message::new(&TOO_MANY_ALIASES).with("values", values).with("kilobytes", bytes >> 10)
+        };
+        let left_values = self.alias_values.get().checked_sub(values).ok_or_else(too_many)?;
+        let left_bytes = self.alias_bytes.get().checked_sub(bytes).ok_or_else(too_many)?;
+        self.alias_values.set(left_values);
+        self.alias_bytes.set(left_bytes);
+        self.take(values, bytes)
+    }
+
+    /// The values and bytes of text that were counted so far.
+    #[cfg(test)]
+    pub(super) fn spent(&self) -> usize {
+        MOST_VALUES - self.values.get() + MOST_BYTES - self.bytes.get()
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &Reader {
+/// Reads JSON values and counts them.
+#[derive(Clone, Copy)]
+struct JsonReader<'b>(&'b Budget);
+
+impl JsonReader<'_> {
+    /// Counts one value with so many bytes of text.
+    fn take<E: de::Error>(self, bytes: usize) -> Result<(), E> {
+        self.0.take(1, bytes).map_err(|message| {
+            self.0.exhausted.set(Some(message));
+            E::custom("too large")
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for JsonReader<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -132,7 +186,7 @@ impl<'de> DeserializeSeed<'de> for &Reader {
     }
 }
 
-impl<'de> Visitor<'de> for &Reader {
+impl<'de> Visitor<'de> for JsonReader<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -142,10 +196,6 @@ impl<'de> Visitor<'de> for &Reader {
     fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
         self.take(0)?;
         Ok(Value::Null)
-    }
-
-    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
-        self.visit_unit()
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
@@ -163,18 +213,9 @@ impl<'de> Visitor<'de> for &Reader {
         Ok(value.into())
     }
 
-    fn visit_i128<E: de::Error>(self, value: i128) -> Result<Value, E> {
-        self.visit_f64(value as f64)
-    }
-
-    fn visit_u128<E: de::Error>(self, value: u128) -> Result<Value, E> {
-        self.visit_f64(value as f64)
-    }
-
-    /// YAML has numbers that JSON has no word for.
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
         self.take(0)?;
-        Ok(Number::from_f64(value).map_or_else(|| Value::String(value.to_string()), Value::Number))
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
@@ -199,54 +240,11 @@ impl<'de> Visitor<'de> for &Reader {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         self.take(0)?;
         let mut object = Map::new();
-        let mut merged = Vec::new();
-        while let Some(key) = fields.next_key_seed(self)? {
-            let (key, value) = (as_key(key), fields.next_value_seed(self)?);
-            if self.notation == Notation::Yaml && key == MERGE && is_mergeable(&value) {
-                merged.push(value);
-            } else {
-                object.insert(key, value);
-            }
+        while let Some(name) = fields.next_key::<String>()? {
+            self.take(name.len())?;
+            object.insert(name, fields.next_value_seed(self)?);
         }
-        merged.into_iter().for_each(|more| merge(&mut object, more));
         Ok(Value::Object(object))
-    }
-
-    /// A tag says of what type a value is, which JSON has no word for either.
-    fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
-        let (IgnoredAny, value) = tagged.variant()?;
-        value.newtype_variant_seed(self)
-    }
-}
-
-/// YAML has keys that are numbers, such as statuses.
-fn as_key(key: Value) -> String {
-    match key {
-        Value::String(text) => text,
-        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-            other.to_string()
-        }
-    }
-}
-
-fn is_mergeable(value: &Value) -> bool {
-    match value {
-        Value::Object(_) => true,
-        Value::Array(items) => items.iter().all(Value::is_object),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-/// Fields of another object, where this one has none of that name.
-fn merge(object: &mut Map<String, Value>, more: Value) {
-    match more {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                object.entry(name).or_insert(value);
-            }
-        }
-        Value::Array(items) => items.into_iter().for_each(|item| merge(object, item)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -304,14 +302,30 @@ mod tests {
     #[test]
     fn aliases_are_counted_as_often_as_they_stand_for_something() {
         let long = format!("a: &a {}\nb: [{}]", "x".repeat(20_000), "*a, ".repeat(4_000));
-        assert!(told(&long).contains("holds too much"), "{}", told(&long));
-        let few = Reader { values_left: Cell::new(50), ..Reader::new(Notation::Yaml) };
-        let text = "a: &a [1, 1, 1, 1]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]";
-        assert!(few.deserialize(yaml_serde::Deserializer::from_str(text)).is_err());
-        assert!(few.is_spent.get());
+        assert!(told(&long).contains("has aliases that add more than"), "{}", told(&long));
+        let doubling: String =
+            (1..40).map(|level| format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)).collect();
+        let doubling = format!("a0: &a0 [1]\n{doubling}");
+        let says = "has aliases that add more than 10000 values or 1024 KB to it";
+        assert!(told(&doubling).contains(says), "{}", told(&doubling));
+        let nested = format!("a: {}{}{}", "&a [".repeat(100), "1, ".repeat(5_000), "]".repeat(100));
+        assert!(told(&nested).contains("has aliases that add more than"), "{}", told(&nested));
         let endless = "a: &a [*a, *a]";
         assert!(parse_document(endless).is_err());
-        let many = format!("[{}1]", "1,".repeat(2_100_000));
+        let common = format!("a: &a {{x: 1, y: [1, 2]}}\nb:\n{}", "  - {<<: *a, z: *a}\n".repeat(500));
+        parse_document(&common).expect("aliases as people use them");
+        let many = format!("[{}1]", "1,".repeat(4_100_000));
         assert!(told(&format!("a: {many}")).contains("holds too much"));
+    }
+
+    #[test]
+    fn a_cancelled_document_is_not_read() {
+        let cancel = CancelFlag::default();
+        assert!(parse_document_until("a: [1, 2]", &cancel).is_ok());
+        cancel.cancel();
+        for text in ["a: [1, 2]", "{\"a\": 1}", "{a: 1}"] {
+            let refused = parse_document_until(text, &cancel).expect_err("cancelled");
+            assert!(refused[0].message.to_string().contains("cancelled"), "{text}");
+        }
     }
 }

@@ -55,6 +55,14 @@ impl Address {
         read.map_err(|message| violations.push(Violation::new("poll.url", message))).ok()
     }
 
+    /// The origin of an address that does not depend on the upstream's answer.
+    pub(super) fn origin(&self) -> Option<&Url> {
+        match self {
+            Self::Made(url) => Some(url.origin()),
+            Self::Header | Self::Field(_) => None,
+        }
+    }
+
     /// Where to ask, by what an upstream said when it took the job on.
     pub(super) fn find(
         &self,

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use haft_core::artifact::SIGNATURE;
 use haft_core::mask::Mask;
 use haft_core::{
     Arguments, CallContext, CallError, CallbackBody, ErrorKind, Later as Parking, Message, ToolOutput,
 };
 use haft_egress::{Answer, Limits, Policy, Request};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
@@ -47,6 +48,13 @@ struct Job {
     url: Option<String>,
     /// So long it was waited for, in milliseconds. No clock can change it.
     waited: u64,
+}
+
+/// Masks the signature of the address at which the upstream calls back: whoever knows it can bring a result.
+pub(crate) fn callback_mask(context: &CallContext) -> Option<Mask> {
+    let url = Url::parse(context.callback_url()?).ok()?;
+    let signature = url.query_pairs().find(|(name, _)| name == SIGNATURE)?.1.into_owned();
+    Some(Mask::new([signature.as_str()]))
 }
 
 impl HttpTool {
@@ -136,24 +144,18 @@ impl HttpTool {
         arguments: &Arguments,
         context: &CallContext,
     ) -> Result<Answer, CallError> {
-        let mut request = Request::new(Method::GET, url)?;
-        let mut filling = Filling::to_send(arguments.as_value(), context);
-        let is_own = url.origin() == self.to.url().origin();
-        let token = if is_own {
-            let (headers, path) = self.request.fill_credentials(&mut filling, url);
-            filling.check()?;
-            request = Request::to(Method::GET, self.to.clone(), path)?;
-            request.headers = headers;
-            self.authorize(&mut request, &mut filling, masks).await?
-        } else {
-            None
-        };
-        let limits = Limits { deadline: None, bytes: self.limit };
-        let answer = self.egress.send(Policy::Tool(context.space(), &self.policy), request, limits).await?;
-        if let (StatusCode::UNAUTHORIZED, Some((client, token))) = (answer.status, &token) {
-            client.forget(token);
+        if url.origin() != self.to.url().origin() {
+            let limits = Limits { deadline: None, bytes: self.limit };
+            let request = Request::new(Method::GET, url)?;
+            let sent = self.egress.send(Policy::Tool(context.space(), &self.policy), request, limits).await;
+            return sent.map_err(CallError::about_another_host);
         }
-        Ok(answer)
+        let mut filling = Filling::to_send(arguments.as_value(), context);
+        let (headers, path) = self.request.fill_credentials(&mut filling, url);
+        filling.check()?;
+        let mut request = Request::to(Method::GET, self.to.clone(), path)?;
+        request.headers = headers;
+        self.send_authorized(request, &mut filling, masks, context).await
     }
 
     /// A callback, as an answer.

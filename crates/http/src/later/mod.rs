@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use haft_core::{CallError, ErrorKind, Message, Reply, Violation};
 use serde::Deserialize;
+use url::Url;
 
 use crate::config::Config;
 use address::Address;
+pub(crate) use look::callback_mask;
 use rules::Rules;
 
 haft_core::templates! {
@@ -96,6 +98,14 @@ impl Later {
             None => Way::Callback,
         };
         Some(Self { rules, way, within: Duration::from_secs(written.timeout.unwrap_or(WITHIN)) })
+    }
+
+    /// The origin that is polled, if the definition fixes it.
+    pub(crate) fn poll_origin(&self) -> Option<&Url> {
+        match &self.way {
+            Way::Poll { address, .. } => address.origin(),
+            Way::Callback => None,
+        }
     }
 
     pub(crate) fn reply(&self) -> Reply {

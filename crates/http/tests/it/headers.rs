@@ -1,6 +1,7 @@
 //! Headers: values may hold variables and secrets, names are the author's alone.
 
 use haft_engine::ErrorKind;
+use haft_http::is_harmless_header;
 use haft_testkit::json_reply;
 use serde_json::json;
 
@@ -197,5 +198,27 @@ async fn a_header_given_twice_in_different_case_is_refused_when_saved() {
         let told = wrong(&tools, open(config));
         let words = "is given twice, in different spellings".to_owned();
         assert_eq!(told, [(format!("config.headers.{second}"), words)], "{first} and {second}");
+    }
+}
+
+#[test]
+fn short_values_dates_and_words_are_harmless_in_headers_and_credentials_are_not() {
+    for (name, value, is_harmless) in [
+        ("X-Tenant", "ACME", true),
+        ("X-Api-Version", "2024-01-01", true),
+        ("X-Api-Version", "v10.11.12", true),
+        ("X-Page-Size", "50", true),
+        ("X-Region", "eu-1 {{zone}}", true),
+        ("X-Mode", "read-only", true),
+        ("X-Custom", "sk-123", false),
+        ("X-Custom", " ghp_ab", false),
+        ("X-Custom", "Ab3xY9zQ", false),
+        ("X-Custom", "12345678", false),
+        ("X-Custom", "1234-5678", false),
+        ("X-Custom", "123-45-6789", false),
+        ("X-Custom", "b71f3a52-aaaa", false),
+        ("X-Api-Key", "50", false),
+    ] {
+        assert_eq!(is_harmless_header(name, value), is_harmless, "{name}: {value}");
     }
 }

@@ -82,10 +82,10 @@ async fn commands_as_people_write_them() {
         (
             "curl -d '{\"user\": {\"email\": \"a@b.example\", \"password\": \"correct-horse\"}, \"note\": \"{{x}}\", \"list\": [\"{{y}}\"]}' https://api.example.com/items",
             "post_items",
-            json!({"url": url, "method": "POST", "body": {"user": {"email": "{{user_email}}", "password": "secret://example_com_password"}, "note": "{{note}}", "list": "{{list}}"}}),
+            json!({"url": url, "method": "POST", "body": {"user": {"email": "{{user_email}}", "password": "secret://example_com_password"}, "note": "{{x}}", "list": ["{{y}}"]}}),
             (
-                json!({"user_email": {"type": "string", "default": "a@b.example"}, "note": {"type": "string", "default": "{{x}}"}, "list": {"type": "array", "items": {"type": "string"}, "default": ["{{y}}"]}}),
-                NONE,
+                json!({"user_email": {"type": "string", "default": "a@b.example"}, "x": {"type": "string"}, "y": {"type": "string"}}),
+                &["x", "y"] as &[&str],
             ),
             vec![("example_com_password", Some("correct-horse"))],
         ),
@@ -145,12 +145,6 @@ async fn what_cannot_be_a_tool_is_refused_in_words() {
         ("curl https://x.example/${A:-b}", "${A:-b} would be run by a shell"),
         ("curl https://x.example/a < body.json", "< outside of quotes reads from a file"),
         ("curl https://x.example/a -d @- <<EOF\n{}", "the text behind <<EOF has no line EOF"),
-        ("curl -d @body.json https://x.example/a", "the option -d reads from a file"),
-        ("curl -sd@body.json https://x.example/a", "the option -d reads from a file"),
-        (
-            "curl --data-urlencode name@file https://x.example/a",
-            "the option --data-urlencode reads from a file",
-        ),
         ("curl -H @headers.txt https://x.example/a", "the option -H reads from a file"),
         ("curl -b cookies.txt https://x.example/a", "the option -b reads from a file"),
         ("curl -H Authorization https://x.example/a", "written Name: value"),
@@ -181,7 +175,53 @@ async fn what_cannot_be_a_tool_is_refused_in_words() {
         curl("curl https://a.example; curl --foo -d @x https://b.example", &CurlOptions::default());
     let paths: Vec<String> =
         violations.expect_err("wrong").into_iter().map(|violation| violation.path).collect();
-    assert_eq!(paths, ["1", "1"]);
+    assert_eq!(paths, ["1"], "a body in a file refuses nothing");
+}
+
+#[tokio::test]
+async fn a_body_in_a_file_is_left_out_and_the_other_commands_are_not() {
+    for (command, operation, option) in [
+        ("curl -d @body.json https://x.example/a", "POST /a", "-d"),
+        ("curl -sd@body.json https://x.example/a", "POST /a", "-d"),
+        ("curl -X PATCH --json @- https://x.example/a", "PATCH /a", "--json"),
+        ("curl --data-urlencode name@file https://x.example/a", "POST /a", "--data-urlencode"),
+        ("curl -T report.pdf https://x.example/a/{id}", "PUT /a/{id}", "-T"),
+    ] {
+        let imported = read(&format!("{command}; curl https://x.example/b"));
+        assert_eq!(imported.tools.len(), 1, "{command}");
+        let skipped: Vec<String> = imported
+            .skipped
+            .iter()
+            .map(|skipped| format!("{}: {}", skipped.operation, skipped.reason))
+            .collect();
+        let says = format!(
+            "{operation}: the option {option} reads from a file, which is not here; write its content instead"
+        );
+        assert_eq!(skipped, [says], "{command}");
+    }
+}
+
+#[tokio::test]
+async fn templates_are_variables_wherever_they_stand() {
+    let imported = read(
+        "curl 'https://api.example.com/users/{{id}}?page={{ page }}' -H 'X-Tenant: {{tenant}}' \
+         -H 'Authorization: Bearer {{token}}' --json '{\"name\": \"{{name}}\", \"count\": {{count}}, \"in\": {\"{\": \"{{{x\"}}'",
+    );
+    let definition = &imported.tools[0].definition;
+    let config = &definition["config"];
+    assert_eq!(config["url"], "https://api.example.com/users/{{id}}");
+    assert_eq!(config["query"], json!({"page": "{{page}}"}));
+    assert_eq!(config["headers"]["X-Tenant"], "{{tenant}}");
+    assert_eq!(config["auth"], json!({"type": "bearer", "token": "secret://example_com_token"}));
+    assert_eq!(
+        (&config["body"]["name"], &config["body"]["count"]),
+        (&json!("{{name}}"), &json!("{{count}}"))
+    );
+    let properties = definition["inputSchema"]["properties"].as_object().expect("properties");
+    for name in ["id", "page", "tenant", "name"] {
+        assert_eq!(properties[name], json!({"type": "string"}), "{name}");
+    }
+    assert_eq!(properties["count"], json!({}), "outside of quotes it may be anything");
 }
 
 #[tokio::test]

@@ -102,8 +102,8 @@ async fn a_recording_becomes_tools() {
     });
     assert_eq!(apart(&imported.tools[0].definition).1, expected);
     let schema = json!({
-        "type": "object", "required": ["user_id"], "additionalProperties": false,
-        "properties": {"user_id": {"type": "integer", "examples": [123]}, "expand": {"type": "number", "default": 1}},
+        "type": "object", "additionalProperties": false,
+        "properties": {"user_id": {"type": "integer", "default": 123}, "expand": {"type": "number", "default": 1}},
     });
     assert_eq!(imported.tools[0].definition["inputSchema"], schema);
     let expected = [

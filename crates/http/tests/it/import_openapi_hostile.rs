@@ -121,12 +121,66 @@ fn one_path_item_for_thousands_of_paths_costs_no_more_than_an_import_may() {
         (0..2_000).map(|at| (format!("/p{at}"), json!({"$ref": "#/components/pathItems/x"}))).collect();
     let more = json!({"components": {"pathItems": {"x": {"get": {"parameters": parameters}}}}});
     let imported = one(Value::Object(paths), more);
-    assert_eq!(imported.tools.len() + imported.skipped.len(), 2_000, "each is told of");
+    assert_eq!(imported.tools.len() + imported.skipped.len(), 2_000, "each is imported or skipped");
     assert!(imported.tools.len() > 50 && imported.tools.len() < 500, "{}", imported.tools.len());
     assert!(told(&imported).0[0].contains("took all that one import may hold"), "{:?}", told(&imported).0[0]);
     let many: Vec<Value> = (0..301).map(|at| json!({"name": format!("p{at}"), "in": "query"})).collect();
     let imported = one(json!({"/x": {"get": {"parameters": many}}}), json!({}));
     assert_eq!(told(&imported).0, ["GET /x: it has 301 parameters; at most 300"]);
+}
+
+#[test]
+fn schemas_that_references_repeat_are_counted_against_the_size_of_the_document() {
+    let fields: Map<String, Value> = (0..300)
+        .map(|at| (format!("field_{at}"), json!({"type": "string", "description": "A field."})))
+        .collect();
+    let body = json!({"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Large"}}}});
+    let paths: Map<String, Value> =
+        (0..3_000).map(|at| (format!("/p{at}"), json!({"post": {"requestBody": body}}))).collect();
+    let schemas = json!({"components": {"schemas": {"Large": {"type": "object", "properties": fields}}}});
+    let document = shop(Value::Object(paths), schemas);
+    assert!(document.to_string().len() < 600_000);
+    let imported = openapi(&document, &OpenApiOptions::default()).expect("a document");
+    let schemas = imported.tools.iter().map(|tool| tool.definition["inputSchema"].to_string().len());
+    let bytes: usize = schemas.sum();
+    assert!((7 << 20..9 << 20).contains(&bytes), "{bytes}");
+    assert_eq!(imported.tools.len() + imported.skipped.len(), 3_000, "each is imported or skipped");
+    assert!(told(&imported).0[0].contains("took all that one import may hold"), "{:?}", told(&imported).0[0]);
+}
+
+#[test]
+fn descriptions_and_names_of_parameters_are_counted_against_the_size_of_the_document() {
+    let (names, parameters): (Vec<Value>, Map<String, Value>) = (0..200)
+        .map(|at| {
+            let reference = json!({"$ref": format!("#/components/parameters/p{at}")});
+            let parameter = json!({"name": format!("p{at}"), "in": "query", "schema": {}, "description": "x".repeat(1_000)});
+            (reference, (format!("p{at}"), parameter))
+        })
+        .unzip();
+    let paths: Map<String, Value> =
+        (0..250).map(|at| (format!("/p{at}"), json!({"$ref": "#/components/pathItems/x"}))).collect();
+    let item = json!({"get": {"parameters": names}});
+    let more = json!({"components": {"parameters": parameters, "pathItems": {"x": item}}});
+    let document = shop(Value::Object(paths), more);
+    assert!(document.to_string().len() < 300_000);
+    let imported = openapi(&document, &OpenApiOptions::default()).expect("a document");
+    assert!((7 << 20..9 << 20).contains(&size(&imported)), "{} bytes", size(&imported));
+    assert_eq!(imported.tools.len() + imported.skipped.len(), 250, "each is imported or skipped");
+    assert!(told(&imported).0[0].contains("took all that one import may hold"), "{:?}", told(&imported).0[0]);
+}
+
+#[test]
+fn what_stands_beside_the_reference_of_a_path_is_told() {
+    let paths = json!({"/x": {"$ref": "#/components/pathItems/x", "get": {}, "post": {}, "parameters": [],
+        "servers": [], "summary": "X", "x-own": 1}});
+    let item = json!({"components": {"pathItems": {"x": {"get": {"operationId": "referenced"}}}}});
+    let imported = one(paths, item);
+    assert_eq!(imported.tools.len(), 1);
+    let beside = "is written beside a reference to #/components/pathItems/x, which takes its place";
+    let (skipped, notes) = told(&imported);
+    assert_eq!(skipped, [format!("GET /x: {beside}"), format!("POST /x: {beside}")]);
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].contains("was left out: parameters, servers"), "{notes:?}");
 }
 
 #[test]
@@ -138,6 +192,22 @@ fn no_more_operations_become_tools_than_an_import_may_hold() {
     assert!(told(&imported).0[0].starts_with("GET /p5000: it and 99 operations behind it are left out"));
     let options = OpenApiOptions { only: vec!["GET /p5099".to_owned()], ..OpenApiOptions::default() };
     assert_eq!(openapi(&document, &options).expect("a document").tools.len(), 1, "any can be chosen");
+}
+
+#[test]
+fn a_long_list_of_names_costs_time_in_proportion_to_its_length() {
+    let paths = json!({"/a": {"get": {"operationId": "listA"}, "options": {}}, "/b": {"get": {}}});
+    // As many pairs of names as nobody could compare.
+    let mut only: Vec<String> = (0..400_000).map(|at| format!("none{at}")).collect();
+    only.extend(["listA", "options /a", "none7"].map(str::to_owned));
+    let options = OpenApiOptions { only, ..OpenApiOptions::default() };
+    let imported = openapi(&shop(paths, json!({})), &options).expect("a document");
+    assert_eq!(imported.tools.len(), 1);
+    let (skipped, _) = told(&imported);
+    assert_eq!(skipped.len(), 10_001, "what is told is limited");
+    assert!(skipped[0].starts_with("OPTIONS /a: OPTIONS is not a method"), "{}", skipped[0]);
+    assert_eq!(skipped[1], "none0: the document has no operation none0");
+    assert!(skipped[10_000].ends_with("more was left out than can be told"), "{}", skipped[10_000]);
 }
 
 #[test]
@@ -179,5 +249,5 @@ fn aliases_stand_for_no_more_than_a_document_may_hold() {
     }
     assert!(text.len() < 60_000);
     let told = parse_document(&text).expect_err("too much");
-    assert!(told[0].message.to_string().contains("holds too much"), "{told:?}");
+    assert!(told[0].message.to_string().contains("has aliases that add more than"), "{told:?}");
 }

@@ -1,6 +1,7 @@
 //! OAuth client credentials: one token, fetched once, renewed in time, and seen by nobody.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -152,6 +153,27 @@ async fn a_token_that_the_upstream_no_longer_takes_is_forgotten() {
         assert_eq!(made.only(case).header("authorization"), Some("Bearer token-number-2"), "{case}");
     }
     assert_eq!(issuer.seen().len(), 2, "fetched anew, once");
+}
+
+#[tokio::test]
+async fn revoked_token_is_renewed_within_the_call_and_the_request_sent_once_more() {
+    let revoked = Arc::new(AtomicBool::new(false));
+    let is_revoked = revoked.clone();
+    let stage = stage(move |seen| match seen.header("authorization") {
+        Some("Bearer token-number-1") if is_revoked.load(Ordering::SeqCst) => json_reply(401, &json!({})),
+        _ => json_reply(200, &json!({"ok": true})),
+    })
+    .await;
+    let issuer = issuer(json!({"expires_in": 3600})).await;
+    stage.register(&tool(&stage, &issuer, json!({})));
+    assert!(stage.call(json!({}), CallOptions::default()).await.result.is_success());
+    revoked.store(true, Ordering::SeqCst);
+    let renewed = stage.call(json!({}), CallOptions::default()).await;
+    assert!(renewed.result.is_success(), "{:?}", renewed.result.error());
+    assert_eq!(renewed.result.attempts, 1);
+    let expected = ["1", "1", "2"].map(|number| format!("Bearer token-number-{number}"));
+    assert_eq!(sent_tokens(&stage), expected);
+    assert_eq!(issuer.seen().len(), 2);
 }
 
 #[tokio::test]

@@ -158,7 +158,8 @@ async fn an_issuer_at_an_address_that_is_not_open_is_never_dialled() {
         for url in [format!("http://{host}/token"), format!("https://{host}:8443/token")] {
             let made = stage.made_by(tool(&stage, &url, json!({})), json!({})).await;
             let told = format!("Address not allowed: {host} resolves to a private address");
-            assert_eq!(made.refused(&url), (ErrorKind::Permission, told), "{url}");
+            let (kind, message) = made.refused(&url);
+            assert!(kind == ErrorKind::Permission && message.starts_with(&told), "{url}: {message}");
         }
     }
     let made = stage.made_by(tool(&stage, "http://[::1]:9/token", json!({})), json!({})).await;

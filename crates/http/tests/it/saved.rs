@@ -303,6 +303,16 @@ async fn hosts_filters_and_redactions_are_read_when_saved() {
         (hosts(json!(["api.example.com:0"])), first, host),
         (hosts(json!(["user@example.com"])), first, host),
         (hosts(json!([""])), first, host),
+        (
+            hosts(json!(["other.example"])),
+            "config.security.allowedDomains",
+            "does not hold api.example.com, the host of the tool's own url",
+        ),
+        (
+            hosts(json!(["*.api.example.com", "example.com:8443"])),
+            "config.security.allowedDomains",
+            "does not hold api.example.com",
+        ),
         (hosts(json!([5])), first, "is not of type \"string\""),
         (hosts(json!("api.example.com")), "config.security.allowedDomains", "is not of type \"array\""),
         (at(json!({"responseFilter": "items["})), "config.responseFilter", "JMESPath: "),
@@ -316,6 +326,34 @@ async fn hosts_filters_and_redactions_are_read_when_saved() {
         (at(json!({"redact": [{"patern": "x"}]})), "config.redact.0", "must be a list of paths"),
         (at(json!({"redact": [7]})), "config.redact.0", "must be a list of paths"),
     ]);
+}
+
+#[tokio::test]
+async fn a_fixed_poll_host_must_be_allowed() {
+    let polling = |url: &str, allowed: Value| {
+        let security = json!({"allowedDomains": allowed});
+        json!({"url": URL, "method": "POST", "poll": {"url": url}, "security": security})
+    };
+    let elsewhere = "https://jobs.example.net/{{response.id}}";
+    let words = "is at jobs.example.net, which security.allowedDomains does not hold";
+    assert_refused([
+        (polling(elsewhere, json!([])), "config.poll.url", words),
+        (polling(elsewhere, json!(["api.example.com", "example.net"])), "config.poll.url", words),
+        (
+            polling("/jobs/{{id}}", json!(["jobs.example.net"])),
+            "config.security.allowedDomains",
+            "does not hold api.example.com",
+        ),
+    ]);
+    for (url, allowed) in [
+        (elsewhere, json!(["api.example.com", "*.example.net"])),
+        ("https://API.example.com/jobs/{{id}}", json!([])),
+        ("/jobs/{{id}}", json!([])),
+        ("{{statusUrl}}", json!(["api.example.com"])),
+    ] {
+        let told = wrong(&engine(&[]), defined(polling(url, allowed)));
+        assert!(told.is_empty(), "{url}: {told:?}");
+    }
 }
 
 #[tokio::test]

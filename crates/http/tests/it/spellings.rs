@@ -51,11 +51,6 @@ async fn snake_case_does_what_camel_case_does() {
             json!({"url": "/x", "base_url": base, "params": {}, "security": {"max_response_size": 5}}),
         ),
         (
-            "allowedDomains",
-            json!({"url": "/x", "baseUrl": base, "params": {}, "security": {"allowedDomains": ["other.example"]}}),
-            json!({"url": "/x", "base_url": base, "params": {}, "security": {"allowed_domains": ["other.example"]}}),
-        ),
-        (
             "oauth2ClientCredentials",
             json!({"url": "/x", "baseUrl": base, "params": {}, "auth": {
                 "type": "oauth2ClientCredentials", "tokenUrl": token, "clientId": "i", "clientSecret": "s3cret", "scope": "a b",
@@ -83,11 +78,22 @@ async fn snake_case_does_what_camel_case_does() {
             "responseFilter" => "\"data\":1,",
             "sendDefaults" => "/v1/x?n=Ada\"",
             "maxResponseSize" => "limit 5 bytes",
-            "allowedDomains" => "Domain not allowed: 127.0.0.1. Allowed: other.example",
             "oauth2ClientCredentials" => "scope=a%20b",
             _ => "/v1/x?k=v1",
         };
         assert!(shown.contains(proof), "{case}: {proof} is not in {shown}");
+    }
+}
+
+#[tokio::test]
+async fn allowed_domains_are_held_in_both_spellings() {
+    let stage = Stage::new().await;
+    for name in ["allowedDomains", "allowed_domains"] {
+        let config = stage.at("/x", json!({"security": {name: ["other.example"]}}));
+        let told = wrong(&stage.tools, defined(config));
+        let words =
+            "does not hold 127.0.0.1, the host of the tool's own url, so that no call could work; add it";
+        assert_eq!(told, [("config.security.allowedDomains".to_owned(), words.to_owned())], "{name}");
     }
 }
 

@@ -3,10 +3,11 @@
 use std::net::TcpListener;
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::reply;
+use haft_testkit::{json_reply, reply};
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
-use crate::support::{Stage, Told, open, with};
+use crate::support::{Stage, Told, open, with, wrong};
 
 #[tokio::test]
 async fn every_status_is_an_error_of_its_kind_or_none() {
@@ -119,6 +120,40 @@ async fn a_connection_that_is_refused_did_nothing_and_is_tried_again_for_any_met
 }
 
 #[tokio::test]
+async fn only_a_failed_connection_to_the_own_origin_is_a_connection_failure() {
+    // Bound and never listening, so that connections are refused and no other server gets the port.
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+    let closed = format!("http://{}", socket.local_addr().expect("an address"));
+    let location = format!("{closed}/");
+    let stage = Stage::answering(&[("client", "s3cret-client")], move |seen| match seen.target.as_str() {
+        "/jobs" => json_reply(202, &json!({"id": 7})),
+        "/redirect" => reply(302, &[("location", location.as_str())], ""),
+        "/undecodable" => reply(200, &[("content-encoding", "gzip")], "this is no gzip"),
+        _ => json_reply(200, &json!({"ok": true})),
+    })
+    .await;
+    let auth = json!({
+        "type": "oauth2ClientCredentials", "tokenUrl": format!("{closed}/token"),
+        "clientId": "haft", "clientSecret": "secret://client",
+    });
+    let poll = json!({"url": format!("{closed}/jobs/{{{{id}}}}"), "interval": 0.1});
+    for (what, config, expected) in [
+        ("the own origin", json!({"url": format!("{closed}/x")}), true),
+        ("a token endpoint at the own origin", json!({"url": format!("{closed}/x"), "auth": auth}), true),
+        ("a token endpoint elsewhere", stage.at("/x", json!({"auth": auth})), false),
+        ("a redirect elsewhere", stage.at("/redirect", json!({})), false),
+        ("a response that cannot be decoded", stage.at("/undecodable", json!({})), false),
+        ("a poll elsewhere", stage.at("/jobs", json!({"method": "POST", "poll": poll})), false),
+    ] {
+        let made = stage.made_by(with(open(config), json!({"retryCount": 0})), json!({})).await;
+        let error = made.error(what);
+        let found = (error.kind(), error.is_connection_failure());
+        assert_eq!(found, (ErrorKind::Network, expected), "{what}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_tool_keeps_to_its_hosts() {
     let stage = Stage::new().await;
     for (domains, allowed) in [
@@ -129,14 +164,13 @@ async fn a_tool_keeps_to_its_hosts() {
         (json!(["*.example.com", "api.example.com:8443"]), false),
     ] {
         let case = domains.to_string();
-        let made =
-            stage.made(stage.at("/h", json!({"security": {"allowedDomains": domains}})), json!({})).await;
+        let config = stage.at("/h", json!({"security": {"allowedDomains": domains}}));
         if allowed {
-            assert_eq!(made.only(&case).target, "/h", "{case}");
-            continue;
+            assert_eq!(stage.made(config, json!({})).await.only(&case).target, "/h", "{case}");
+        } else {
+            let places: Vec<String> =
+                wrong(&stage.tools, open(config)).into_iter().map(|(place, _)| place).collect();
+            assert_eq!(places, ["config.security.allowedDomains"], "{case}: refused when it is saved");
         }
-        let list: Vec<&str> = domains.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let message = format!("Domain not allowed: 127.0.0.1. Allowed: {}", list.join(", "));
-        assert_eq!(made.refused(&case), (ErrorKind::Permission, message), "{case}");
     }
 }

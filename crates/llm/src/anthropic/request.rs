@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use haft_core::ResponseFormat;
 use serde_json::{Map, Value, json};
 
 use crate::dialect::Body;
+use crate::format::{self, FormatBy, instructions};
 use crate::ids::{Ids, Rule};
+use crate::options;
 use crate::reasoning::{Reasoning, Seal};
 use crate::request::{Call, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolResult, Turn};
 use crate::schema::{Form, Offer, fits_name};
@@ -19,13 +22,17 @@ const ID: Rule = Rule { fits: fits_name, longest: usize::MAX };
 /// No answer may be chosen more freely; others go further.
 const WARMEST: f64 = 1.0;
 
-pub(crate) fn body(request: &ModelRequest) -> Body {
+pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
+    // The field takes only schemas, and no maps.
+    let schema = request.response_format.as_ref().filter(|_| by == FormatBy::Field);
+    let schema = schema.and_then(ResponseFormat::schema).filter(|schema| !format::has_map(schema));
+    let by = if schema.is_some() { FormatBy::Field } else { FormatBy::Words };
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     set("model", request.model.as_str().into());
     set("max_tokens", request.longest_answer().unwrap_or(USUAL_LENGTH).into());
-    if let Some(system) = request.system.as_ref().filter(|system| !system.trim().is_empty()) {
-        set("system", system.as_str().into());
+    if let Some(system) = instructions(request, by) {
+        set("system", system.into());
     }
     set("messages", messages(&request.turns));
     set("stream", true.into());
@@ -46,7 +53,12 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
         let written = named.into_iter().map(|name| json!({"name": name, "input_schema": {"type": "object"}}));
         set("tools", written.collect());
     }
-    Body { json: Value::Object(fields), left_out }
+    if let Some(schema) = schema {
+        let format = json!({"type": "json_schema", "schema": format::closed(schema)});
+        set("output_config", json!({"format": format}));
+    }
+    options::anthropic(&request.options, &mut fields);
+    Body { json: Value::Object(fields), left_out, has_format: schema.is_some() }
 }
 
 /// The tools that were called. A conversation with calls in it is refused when no tool is offered, though
@@ -54,7 +66,7 @@ pub(crate) fn body(request: &ModelRequest) -> Body {
 fn named(turns: &[Turn]) -> BTreeSet<String> {
     let calls = turns.iter().flat_map(|turn| match turn {
         Turn::Assistant { calls, .. } => calls.as_slice(),
-        Turn::User { .. } | Turn::ToolResults { .. } => &[],
+        Turn::System { .. } | Turn::User { .. } | Turn::ToolResults { .. } => &[],
     });
     calls.map(|call| Form::Anthropic.called(&call.name)).collect()
 }
@@ -78,8 +90,11 @@ fn messages(turns: &[Turn]) -> Value {
     let mut ids = Ids::new(ID);
     for turn in turns {
         match turn {
-            Turn::User { parts } => sides.say(Side::User, parts.iter().filter_map(part).collect()),
-            Turn::Assistant { text, reasoning, calls } => {
+            Turn::System { text, .. } => {
+                sides.say(Side::User, text_block(&sides::instruction(text)).into_iter().collect())
+            }
+            Turn::User { parts, .. } => sides.say(Side::User, parts.iter().filter_map(part).collect()),
+            Turn::Assistant { text, reasoning, calls, .. } => {
                 ids.next_answer();
                 sides.say(Side::Model, assistant(text, reasoning.as_ref(), calls, &mut ids));
             }
@@ -101,7 +116,7 @@ fn text_block(text: &str) -> Option<Value> {
 fn part(part: &Part) -> Option<Value> {
     match part {
         Part::Text { text } => text_block(text),
-        Part::Image(Image { media_type, source }) => {
+        Part::Image(Image { media_type, source, .. }) => {
             let source = match source {
                 ImageSource::Data(data) => json!({"type": "base64", "media_type": media_type, "data": data}),
                 ImageSource::Url(url) => json!({"type": "url", "url": url}),
@@ -124,7 +139,7 @@ fn assistant<'a>(
         let upto = upto.clamp(called, calls.len());
         blocks.extend(text_block(&text[said..words]));
         blocks.extend(calls[called..upto].iter().map(|call| {
-            let (id, name) = (ids.call(&call.id), Form::Anthropic.called(&call.name));
+            let (id, name) = (ids.call(call), Form::Anthropic.called(&call.name));
             json!({"type": "tool_use", "id": id, "name": name, "input": call.arguments_object()})
         }));
         (said, called) = (words, upto);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::delta::{Delta, EndReason, Usage};
+use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::Reader;
 use crate::reasoning::Seal;
 
@@ -73,7 +73,8 @@ impl Message {
                 let data = text("data").map(|data| Seal::Redacted(data.to_owned()));
                 deltas.extend(data.map(Delta::ReasoningSignature));
             }
-            Some("tool_use") => {
+            // The answer ends at the first call beyond the limit.
+            Some("tool_use") if self.calls.len() <= MAX_CALLS => {
                 let index = self.calls.len();
                 self.calls.push(number);
                 let [id, name] = ["id", "name"].map(|name| text(name).map(str::to_owned));
@@ -103,7 +104,11 @@ impl Message {
         let is_empty = match &more {
             Delta::Text(text) | Delta::Reasoning(text) => text.is_empty(),
             Delta::Arguments { fragment, .. } => fragment.is_empty(),
-            Delta::ReasoningSignature(_) | Delta::Call { .. } | Delta::Usage(_) | Delta::End(_) => false,
+            Delta::ReasoningSignature(_)
+            | Delta::Call { .. }
+            | Delta::Logprobs(_)
+            | Delta::Usage(_)
+            | Delta::End(_) => false,
         };
         if !is_empty {
             deltas.push(more);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::delta::{Delta, EndReason, Usage};
+use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::Reader;
 
 /// A content, as far as it came.
@@ -54,7 +54,8 @@ impl Candidates {
                 Delta::Text(text.to_owned())
             });
         }
-        let Some(call) = part.get("functionCall") else { return };
+        // The answer ends at the first call beyond the limit.
+        let Some(call) = part.get("functionCall").filter(|_| self.calls <= MAX_CALLS) else { return };
         let index = self.calls;
         self.calls += 1;
         let text = |holder: &Value, name: &str| holder.get(name).and_then(Value::as_str).map(str::to_owned);

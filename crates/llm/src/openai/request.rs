@@ -6,9 +6,11 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::dialect::Body;
+use crate::format::{FormatBy, unnamed_instructions};
 use crate::ids::{Ids, Rule};
+use crate::options;
 use crate::reasoning::Reasoning;
-use crate::request::{Call, Image, ImageSource, ModelRequest, Part, ToolChoice, Turn};
+use crate::request::{Call, Image, ImageSource, ModelRequest, NamedInstruction, Part, ToolChoice, Turn};
 use crate::schema::{Form, Offer};
 
 /// OpenAI itself knows other names for some things than all who imitate it.
@@ -23,12 +25,12 @@ const END_OF_DESCRIPTION: usize = 256;
 /// OpenAI takes no longer id of a call. Of its characters it asks nothing.
 const ID: Rule = Rule { fits: |_| true, longest: 40 };
 
-pub(crate) fn body(base: &Url, request: &ModelRequest) -> Body {
+pub(crate) fn body(base: &Url, request: &ModelRequest, by: FormatBy) -> Body {
     let is_own = base.host_str() == Some(OWN_HOST);
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     set("model", request.model.as_str().into());
-    set("messages", messages(request, is_own));
+    set("messages", messages(request, is_own, by));
     set("stream", true.into());
     set("stream_options", json!({"include_usage": true}));
     if let Some(temperature) = request.temperature {
@@ -50,12 +52,21 @@ pub(crate) fn body(base: &Url, request: &ModelRequest) -> Body {
         let written = tools.into_iter().map(|tool| {
             let description =
                 if is_own { shortened(tool.description) } else { Cow::Borrowed(tool.description) };
-            let function = json!({"name": tool.name, "description": description, "parameters": tool.schema});
+            let mut function =
+                json!({"name": tool.name, "description": description, "parameters": tool.schema});
+            if let Some(strict) = tool.strict {
+                function["strict"] = strict.into();
+            }
             json!({"type": "function", "function": function})
         });
         set("tools", written.collect());
     }
-    Body { json: Value::Object(fields), left_out }
+    let format = request.response_format.as_ref().filter(|_| by == FormatBy::Field);
+    let format = format.and_then(|format| serde_json::to_value(format).ok());
+    let has_format = format.is_some();
+    fields.extend(format.map(|format| ("response_format".to_owned(), format)));
+    options::openai(&request.options, is_own, &mut fields);
+    Body { json: Value::Object(fields), left_out, has_format }
 }
 
 /// A description without its middle, where it is too long. Its end begins with a whole sentence, or word, if it can.
@@ -87,21 +98,29 @@ fn choice(choice: &ToolChoice, offered: &[&str]) -> Value {
     }
 }
 
-fn messages(request: &ModelRequest, is_own: bool) -> Value {
-    let system = request.system.iter().map(|system| json!({"role": "system", "content": system}));
+fn messages(request: &ModelRequest, is_own: bool, by: FormatBy) -> Value {
+    let system = unnamed_instructions(request, by);
+    let system = system.iter().map(|system| json!({"role": "system", "content": system}));
     let mut messages: Vec<Value> = system.collect();
+    messages.extend(
+        request.named_system.iter().map(|NamedInstruction { name, text }| system_message(text, Some(name))),
+    );
     // Thoughts are given back while the calls that they led to are under way, and not later.
     let last_user =
         request.turns.iter().rposition(|turn| matches!(turn, Turn::User { .. })).unwrap_or_default();
     let mut ids = Ids::new(ID);
     for (number, turn) in request.turns.iter().enumerate() {
         match turn {
-            Turn::User { parts } => messages.push(json!({"role": "user", "content": content(parts)})),
-            Turn::Assistant { text, reasoning, calls } => {
+            Turn::System { text, name } => messages.push(system_message(text, name.as_deref())),
+            Turn::User { parts, name } => {
+                let message = json!({"role": "user", "content": content(parts)});
+                messages.push(named(message, name.as_deref()));
+            }
+            Turn::Assistant { text, reasoning, calls, name } => {
                 let reasoning =
                     reasoning.as_ref().filter(|_| number > last_user && !is_own && !calls.is_empty());
                 ids.next_answer();
-                messages.push(assistant(text, reasoning, calls, &mut ids));
+                messages.push(named(assistant(text, reasoning, calls, &mut ids), name.as_deref()));
             }
             Turn::ToolResults { results } => messages.extend(results.iter().map(|result| {
                 let id = ids.result(&result.call_id);
@@ -110,6 +129,18 @@ fn messages(request: &ModelRequest, is_own: bool) -> Value {
         }
     }
     Value::Array(messages)
+}
+
+fn system_message(text: &str, name: Option<&str>) -> Value {
+    named(json!({"role": "system", "content": text}), name)
+}
+
+/// The message, with the name of the participant if there is one.
+fn named(mut message: Value, name: Option<&str>) -> Value {
+    if let Some(name) = name {
+        message["name"] = name.into();
+    }
+    message
 }
 
 fn assistant<'a>(text: &str, reasoning: Option<&Reasoning>, calls: &'a [Call], ids: &mut Ids<'a>) -> Value {
@@ -122,7 +153,7 @@ fn assistant<'a>(text: &str, reasoning: Option<&Reasoning>, calls: &'a [Call], i
         let written = calls.iter().map(|call| {
             let arguments = Value::Object(call.arguments_object()).to_string();
             let function = json!({"name": Form::OpenAi.called(&call.name), "arguments": arguments});
-            json!({"id": ids.call(&call.id), "type": "function", "function": function})
+            json!({"id": ids.call(call), "type": "function", "function": function})
         });
         message["tool_calls"] = written.collect();
     }
@@ -135,12 +166,16 @@ fn content(parts: &[Part]) -> Value {
     }
     let written = parts.iter().map(|part| match part {
         Part::Text { text } => json!({"type": "text", "text": text}),
-        Part::Image(Image { media_type, source }) => {
+        Part::Image(Image { media_type, detail, source }) => {
             let url = match source {
                 ImageSource::Data(data) => format!("data:{media_type};base64,{data}"),
                 ImageSource::Url(url) => url.clone(),
             };
-            json!({"type": "image_url", "image_url": {"url": url}})
+            let mut image = json!({"url": url});
+            if let Some(detail) = detail {
+                image["detail"] = detail.as_str().into();
+            }
+            json!({"type": "image_url", "image_url": image})
         }
     });
     written.collect()
@@ -159,10 +194,11 @@ mod tests {
             name: "slow".to_owned(),
             description: description.to_owned(),
             parameters: json!({"type": "object"}).into(),
+            strict: None,
         };
         let turns = vec![Turn::user("Go.")];
         let request = ModelRequest { tools: vec![Arc::new(tool)], ..ModelRequest::new("m", turns) };
-        let body = body(&Url::parse(base).expect("a URL"), &request).json;
+        let body = body(&Url::parse(base).expect("a URL"), &request, FormatBy::Field).json;
         body["tools"][0]["function"]["description"].as_str().expect("a text").to_owned()
     }
 

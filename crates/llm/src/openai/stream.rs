@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::delta::{Delta, EndReason, Usage};
+use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::Reader;
 
 /// Chunks, as far as they came.
@@ -27,9 +27,13 @@ impl Reader for Chunks {
             for part in ["delta", "message"].into_iter().filter_map(|name| choice.get(name)) {
                 self.read_part(part, deltas);
             }
+            let logprobs = choice.get("logprobs").and_then(|logprobs| logprobs.get("content")?.as_array());
+            if let Some(logprobs) = logprobs.filter(|logprobs| !logprobs.is_empty()) {
+                deltas.push(Delta::Logprobs(logprobs.clone()));
+            }
             if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
                 let is_refusal = self.has_refused && reason == "stop";
-                self.end = Some(if is_refusal { EndReason::Filtered } else { end(reason) });
+                self.end = Some(if is_refusal { EndReason::Refused } else { end(reason) });
             }
         }
         // Some count with every chunk, some in the last choice, most behind it.
@@ -56,6 +60,10 @@ impl Chunks {
         }
         let calls = part.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
+            // The answer ends at the first call beyond the limit.
+            if self.calls.len() > MAX_CALLS {
+                return;
+            }
             self.read_call(call, deltas);
         }
     }
@@ -83,7 +91,8 @@ impl Chunks {
     }
 
     /// The number of the call that a piece belongs to, and whether it is the first of it. Indices may be
-    /// missing, begin anywhere, or be 0 for all; ids may be missing, or other ones with every piece.
+    /// missing, begin anywhere, or be 0 for all; ids may be missing, or other ones with every piece. There are
+    /// [`MAX_CALLS`] to look through at most.
     fn place(&mut self, index: Option<u64>, id: Option<&str>, is_named: bool) -> (usize, bool) {
         let found = self.calls.iter().rposition(|place| {
             let is_other_id = id.is_some_and(|id| place.id.as_deref().is_some_and(|known| known != id));

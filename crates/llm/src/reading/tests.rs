@@ -1,5 +1,6 @@
 //! Transcripts of every dialect, cut wherever bytes can be cut.
 
+mod limits;
 mod odd;
 
 use std::sync::Arc;
@@ -23,15 +24,13 @@ const TRANSCRIPTS: [(Dialect, &str); 4] = [
 ];
 
 fn asked() -> ModelRequest {
-    let turns = vec![
-        Turn::user("hello"),
-        Turn::Assistant { text: "hello".to_owned(), reasoning: None, calls: Vec::new() },
-        Turn::user("the weather?"),
-    ];
+    let turns =
+        vec![Turn::user("hello"), Turn::assistant("hello", None, Vec::new()), Turn::user("the weather?")];
     let tool = ToolDefinition {
         name: "get_weather".to_owned(),
         description: String::new(),
         parameters: json!({}).into(),
+        strict: None,
     };
     ModelRequest { tools: vec![Arc::new(tool)], ..ModelRequest::new("the-model", turns) }
 }
@@ -67,6 +66,7 @@ fn expected(dialect: Dialect) -> ModelAnswer {
         name: "get_weather".to_owned(),
         arguments: format!(r#"{{"city":"{city}"}}"#),
         signature,
+        ..Call::default()
     };
     let (cached, reasoning) = match dialect {
         Dialect::OpenAi | Dialect::Gemini => (Some(64), Some(8)),
@@ -80,6 +80,7 @@ fn expected(dialect: Dialect) -> ModelAnswer {
             signature: (dialect == Dialect::Anthropic).then(|| "EqQB".to_owned()),
             thoughts: Vec::new(),
         }),
+        logprobs: Vec::new(),
         calls: vec![call(ids[0], "Köln", signature), call(ids[1], "巴黎", None)],
         usage: Some(Usage { input: 80, output: 40, cached, reasoning }),
         end: EndReason::ToolCalls,

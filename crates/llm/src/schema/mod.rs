@@ -5,6 +5,7 @@ mod object;
 mod root;
 mod subset;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_core::{Message, json};
@@ -62,13 +63,15 @@ pub(crate) struct Offered<'a> {
     pub(crate) name: &'a str,
     pub(crate) description: &'a str,
     pub(crate) schema: &'a Value,
+    pub(crate) strict: Option<bool>,
 }
 
 impl<'a> Offer<'a> {
     pub(crate) fn of(tools: &'a [Arc<ToolDefinition>], form: Form) -> Self {
         let mut offer = Self { tools: Vec::new(), left_out: Vec::new() };
+        let mut names = HashSet::new();
         for tool in tools {
-            let is_twice = offer.tools.iter().any(|before| before.name == tool.name);
+            let is_twice = names.contains(tool.name.as_str());
             let schema = match is_twice {
                 true => Err(Message::new(&TWICE)),
                 false if !form.allows_name(&tool.name) => Err(Message::new(&BAD_NAME)),
@@ -76,7 +79,9 @@ impl<'a> Offer<'a> {
             };
             match schema {
                 Ok(schema) => {
-                    offer.tools.push(Offered { name: &tool.name, description: &tool.description, schema });
+                    names.insert(tool.name.as_str());
+                    let (name, description, strict) = (&tool.name, &tool.description, tool.strict);
+                    offer.tools.push(Offered { name, description, schema, strict });
                 }
                 Err(why) => offer.left_out.push(LeftOut { name: tool.name.clone(), why }),
             }
@@ -92,10 +97,10 @@ impl Form {
         if size.depth > DEEPEST * 2 || size.values > MOST_VALUES {
             return Err(Message::new(&TOO_LARGE));
         }
-        let root = root::merged(schema)?;
+        let root = root::flattened(schema)?;
         let adapted = match self {
             Self::OpenAi | Self::Anthropic => object::tidied(root)?,
-            Self::Subset => subset::reduced(schema, &root)?,
+            Self::Subset => subset::reduced(&root)?,
         };
         if self == Self::Anthropic {
             check_properties(&adapted)?;

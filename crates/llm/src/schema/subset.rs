@@ -1,6 +1,6 @@
 //! The small part of OpenAPI's schemas that Gemini knows, which everybody else who knows little knows, too.
 
-use haft_core::Message;
+use haft_core::{Message, json};
 use serde_json::{Map, Value, json};
 
 use super::kinds::{anything, choices, kinds};
@@ -8,6 +8,9 @@ use super::{DEEPEST, TOO_LARGE, resolve};
 
 /// Schemas in one tool, with every reference resolved: some would never end.
 const MOST: usize = 2_000;
+
+/// Values of those schemas that may be copied: a reference copies a long list each time.
+const MAX_COPIED: usize = 100_000;
 
 /// Keywords that stay as they are, where the value is a number.
 const NUMBERS: [&str; 6] = ["minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum"];
@@ -21,9 +24,9 @@ const FORMATS: [(&str, &str); 5] = [
     ("string", "date-time"),
 ];
 
-/// The merged root of a schema, reduced. References are to the schema as it was.
-pub(super) fn reduced(whole: &Value, root: &Value) -> Result<Value, Message> {
-    let mut reducer = Reducer { whole, left: MOST, under_way: Vec::new() };
+/// A flattened schema, reduced.
+pub(super) fn reduced(root: &Value) -> Result<Value, Message> {
+    let mut reducer = Reducer { root, left: MOST, copies_left: MAX_COPIED, under_way: Vec::new() };
     let mut reduced = reducer.reduce(root, 0)?.unwrap_or_default();
     reduced.insert("type".to_owned(), "object".into());
     reduced.shift_remove("nullable");
@@ -31,8 +34,9 @@ pub(super) fn reduced(whole: &Value, root: &Value) -> Result<Value, Message> {
 }
 
 struct Reducer<'a> {
-    whole: &'a Value,
+    root: &'a Value,
     left: usize,
+    copies_left: usize,
     /// References that are being resolved: one of them within itself has no end.
     under_way: Vec<String>,
 }
@@ -47,11 +51,14 @@ impl Reducer<'_> {
         let Value::Object(fields) = schema else {
             return Ok((*schema != Value::Bool(false)).then(anything));
         };
+        self.copy(own_size(fields))?;
         if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
             return self.follow(reference, fields, depth);
         }
         if let Some(parts) = filled(fields, "allOf") {
-            return self.reduce(&Value::Object(self.all_of(fields, parts)?), depth + 1);
+            self.copy(json::size(schema).values)?;
+            let merged = self.all_of(fields, parts)?;
+            return self.reduce(&Value::Object(merged), depth + 1);
         }
         let alternatives = filled(fields, "anyOf").or_else(|| filled(fields, "oneOf"));
         if let Some(alternatives) = alternatives.filter(|_| !fields.contains_key("properties")) {
@@ -62,6 +69,7 @@ impl Reducer<'_> {
             [] => anything(),
             [kind] => self.plain(fields, kind, depth)?,
             several => {
+                self.copy(json::size(schema).values * several.len())?;
                 let each = several.iter().map(|kind| {
                     let mut one = fields.clone();
                     one.insert("type".to_owned(), (*kind).into());
@@ -71,8 +79,25 @@ impl Reducer<'_> {
                 return self.any_of(&Map::new(), &each, depth).map(|reduced| nullable(reduced, is_nullable));
             }
         };
-        describe(&mut reduced, fields);
+        self.describe(&mut reduced, fields)?;
         Ok(nullable(Some(reduced), is_nullable))
+    }
+
+    /// Adds the description of a schema. Each alternative gets a copy.
+    fn describe(
+        &mut self,
+        reduced: &mut Map<String, Value>,
+        fields: &Map<String, Value>,
+    ) -> Result<(), Message> {
+        let copies = reduced.get("anyOf").and_then(Value::as_array).map_or(1, Vec::len);
+        self.copy(described_size(fields).saturating_mul(copies))?;
+        describe(reduced, fields);
+        Ok(())
+    }
+
+    fn copy(&mut self, values: usize) -> Result<(), Message> {
+        self.copies_left = self.copies_left.checked_sub(values).ok_or_else(|| Message::new(&TOO_LARGE))?;
+        Ok(())
     }
 
     fn follow(
@@ -84,26 +109,31 @@ impl Reducer<'_> {
         let mut reduced = if self.under_way.iter().any(|known| known == reference) {
             Map::from_iter([("type".to_owned(), "object".into())])
         } else {
-            let target = resolve(self.whole, reference)?;
+            let target = resolve(self.root, reference)?;
             self.under_way.push(reference.to_owned());
             let reduced = self.reduce(target, depth + 1);
             self.under_way.pop();
             let Some(reduced) = reduced? else { return Ok(None) };
             reduced
         };
-        describe(&mut reduced, fields);
+        self.describe(&mut reduced, fields)?;
         Ok(Some(reduced))
     }
 
     /// All parts as one: what an earlier one says holds.
-    fn all_of(&self, fields: &Map<String, Value>, parts: &[Value]) -> Result<Map<String, Value>, Message> {
+    fn all_of(
+        &mut self,
+        fields: &Map<String, Value>,
+        parts: &[Value],
+    ) -> Result<Map<String, Value>, Message> {
         let mut merged = fields.clone();
         merged.shift_remove("allOf");
         for part in parts {
             let part = match part.get("$ref").and_then(Value::as_str) {
-                Some(reference) => resolve(self.whole, reference)?,
+                Some(reference) => resolve(self.root, reference)?,
                 None => part,
             };
+            self.copy(json::size(part).values)?;
             for (name, value) in part.as_object().into_iter().flatten() {
                 match (merged.get_mut(name), value) {
                     (Some(Value::Object(before)), Value::Object(more)) if name == "properties" => {
@@ -144,7 +174,7 @@ impl Reducer<'_> {
         let mut seen: Vec<Map<String, Value>> = Vec::new();
         for mut one in reduced {
             if !one.contains_key("description") {
-                describe(&mut one, fields);
+                self.describe(&mut one, fields)?;
             }
             let one = nullable(Some(one), is_nullable).unwrap_or_default();
             if !seen.contains(&one) {
@@ -230,6 +260,17 @@ impl Reducer<'_> {
         }
         Ok(())
     }
+}
+
+/// How many values the keywords of a schema hold that are copied or listed, without the schemas below it.
+fn own_size(fields: &Map<String, Value>) -> usize {
+    fields.len() + described_size(fields)
+}
+
+/// Number of values in the description of a schema, with the choices that it lists.
+fn described_size(fields: &Map<String, Value>) -> usize {
+    let texts = ["description", "title"].into_iter().filter_map(|name| fields.get(name));
+    choices(fields).into_iter().chain(texts).map(|value| json::size(value).values).sum()
 }
 
 /// What is said of a value, with the choices that only words can tell.

@@ -156,6 +156,42 @@ fn the_root_becomes_one_object() {
 }
 
 #[test]
+fn references_into_alternatives_are_resolved_in_every_form() {
+    let place = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let schema = json!({"anyOf": [
+        {"type": "object", "properties": {"kind": {"const": "one"}, "from": place}},
+        {"type": "object", "properties": {"kind": {"const": "two"}, "to": {"$ref": "#/anyOf/0/properties/from"}}},
+    ]});
+    for form in [Form::OpenAi, Form::Anthropic, Form::Subset] {
+        let adapted = adapt(form, schema.clone()).expect("adapted");
+        let to = &adapted["properties"]["to"];
+        let to = match to["$ref"].as_str() {
+            Some(reference) => super::resolve(&adapted, reference).expect("it is there"),
+            None => to,
+        };
+        for keyword in ["type", "properties", "required"] {
+            assert_eq!(to[keyword], place[keyword], "{form:?}: {adapted}");
+        }
+    }
+}
+
+#[test]
+fn a_tool_with_an_alternative_that_cannot_be_read_is_left_out() {
+    let form = json!({"properties": {"a": {"type": "string"}}});
+    let mut deep = form.clone();
+    for _ in 0..9 {
+        deep = json!({"allOf": [deep]});
+    }
+    for dialect in [Form::OpenAi, Form::Anthropic, Form::Subset] {
+        for (other, why) in
+            [(json!({"$ref": "#/$defs/gone"}), "llm.tool.reference"), (deep.clone(), "llm.tool.tooLarge")]
+        {
+            assert_eq!(adapt(dialect, json!({"anyOf": [form, other]})), Err(why), "{dialect:?} {other}");
+        }
+    }
+}
+
+#[test]
 fn what_strict_readers_stumble_over_is_tidied() {
     let schema = json!({"type": "object", "properties": {
         "list": {"type": "array"},
@@ -201,7 +237,7 @@ fn schemas_without_end_are_left_out() {
 fn one_tool_that_cannot_be_offered_takes_no_other_with_it() {
     let tool = |name: &str, parameters: Value| {
         let (name, description) = (name.to_owned(), String::new());
-        Arc::new(ToolDefinition { name, description, parameters: parameters.into() })
+        Arc::new(ToolDefinition { name, description, parameters: parameters.into(), strict: None })
     };
     let tools = [
         tool("good", json!({})),
@@ -217,4 +253,44 @@ fn one_tool_that_cannot_be_offered_takes_no_other_with_it() {
         assert_eq!(offer.tools.iter().map(|tool| tool.name).collect::<Vec<_>>(), offered, "{form:?}");
         assert_eq!(offer.left_out.len() + offered.len(), tools.len(), "{form:?}");
     }
+}
+
+#[test]
+fn values_that_references_multiply_are_left_out_for_gemini() {
+    let numbers: Vec<usize> = (0..9_000).collect();
+    let names: Vec<String> = numbers.iter().map(|at| format!("p{at}")).collect();
+    let again: Vec<Value> = (0..900).map(|_| json!({"$ref": "#/$defs/x"})).collect();
+    let properties: serde_json::Map<String, Value> =
+        again.iter().enumerate().map(|(at, value)| (format!("p{at}"), value.clone())).collect();
+    let own = |a: Value| json!({"type": "object", "properties": {"a": a}});
+    let alternatives: Vec<Value> = (0..300).map(|at| json!({"type": "string", "minLength": at})).collect();
+    let long = "x".repeat(64_000);
+    for (name, schema, x) in [
+        ("enum", json!({"properties": properties}), json!({"enum": names})),
+        ("types", json!({"properties": properties}), json!({"type": ["string", "integer"], "enum": numbers})),
+        ("text", json!({"properties": properties}), json!({"description": "x".repeat(100_000)})),
+        ("required", own(json!({"allOf": again})), json!({"required": names})),
+        ("alternatives", own(json!({"anyOf": alternatives, "description": long})), json!({})),
+        ("choices", own(json!({"oneOf": alternatives, "enum": names})), json!({})),
+        (
+            "reference to alternatives",
+            own(json!({"$ref": "#/$defs/x", "description": long})),
+            json!({"anyOf": alternatives}),
+        ),
+    ] {
+        let mut schema = schema;
+        schema["$defs"] = json!({"x": x});
+        assert_eq!(adapt(Form::Subset, schema), Err("llm.tool.tooLarge"), "{name}");
+    }
+}
+
+#[test]
+fn thousands_of_conflicting_parts_reach_every_dialect_flat() {
+    let parts = (0..3_300).map(|at| json!({"properties": {"a": {"allOf": [{"minimum": at}]}}}));
+    let schema = json!({"allOf": parts.collect::<Vec<_>>()});
+    for form in [Form::OpenAi, Form::Anthropic] {
+        let adapted = adapt(form, schema.clone()).expect("adapted");
+        assert_eq!(adapted["properties"]["a"]["allOf"].as_array().map(Vec::len), Some(3_300), "{form:?}");
+    }
+    assert!(adapt(Form::Subset, schema).is_ok());
 }

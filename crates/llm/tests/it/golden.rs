@@ -115,8 +115,12 @@ async fn without_tools_nothing_is_said_of_them() {
 
 /// A turn with one call, and its result.
 fn called(id: &str, arguments: &str) -> Vec<Turn> {
-    let call =
-        Call { id: id.to_owned(), name: "now".to_owned(), arguments: arguments.to_owned(), signature: None };
+    let call = Call {
+        id: id.to_owned(),
+        name: "now".to_owned(),
+        arguments: arguments.to_owned(),
+        ..Call::default()
+    };
     let result = ToolResult {
         call_id: id.to_owned(),
         name: "now".to_owned(),
@@ -125,7 +129,7 @@ fn called(id: &str, arguments: &str) -> Vec<Turn> {
     };
     vec![
         Turn::user("when?"),
-        Turn::Assistant { text: String::new(), reasoning: None, calls: vec![call] },
+        Turn::assistant("", None, vec![call]),
         Turn::ToolResults { results: vec![result] },
         Turn::user("and now?"),
     ]
@@ -174,8 +178,9 @@ async fn ids_of_others_are_made_to_fit() {
 #[tokio::test]
 async fn pictures_may_be_addresses() {
     let url = "https://example.com/a.png";
-    let image = Image { media_type: "image/png".to_owned(), source: ImageSource::Url(url.to_owned()) };
-    let request = ModelRequest::new("m", vec![Turn::User { parts: vec![Part::Image(image)] }]);
+    let image =
+        Image { media_type: "image/png".to_owned(), detail: None, source: ImageSource::Url(url.to_owned()) };
+    let request = ModelRequest::new("m", vec![Turn::User { parts: vec![Part::Image(image)], name: None }]);
     let first = |body: Value, list: &str, parts: &str| body[list][0][parts][0].clone();
     let openai = first(sent(Dialect::OpenAi, &request).await.json(), "messages", "content");
     assert_eq!(openai, json!({"type": "image_url", "image_url": {"url": url}}));

@@ -3,6 +3,8 @@
 
 mod failures;
 mod golden;
+mod options;
+mod refusals;
 mod scripted;
 mod streams;
 mod strictness;

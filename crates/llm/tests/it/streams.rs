@@ -79,7 +79,7 @@ async fn text_is_given_while_the_rest_is_still_to_come() {
             match asked.deltas.next().await.expect("more").expect("no error") {
                 Delta::Reasoning(more) => thought.push_str(&more),
                 Delta::Text(text) => break text,
-                Delta::Usage(_) | Delta::ReasoningSignature(_) => {}
+                Delta::Logprobs(_) | Delta::Usage(_) | Delta::ReasoningSignature(_) => {}
                 other @ (Delta::Call { .. } | Delta::Arguments { .. } | Delta::End(_)) => {
                     panic!("{dialect:?}: {other:?} came first")
                 }
@@ -155,21 +155,40 @@ async fn tools_that_cannot_be_offered_are_named() {
     }
 }
 
+/// The conversation with its calls and their results left out.
+fn without_calls(mut request: ModelRequest) -> ModelRequest {
+    request.turns.retain(|turn| !matches!(turn, Turn::ToolResults { .. }));
+    for turn in &mut request.turns {
+        if let Turn::Assistant { calls, .. } = turn {
+            calls.clear();
+        }
+    }
+    request
+}
+
 #[tokio::test]
-async fn a_call_that_a_model_writes_as_text_is_understood() {
+async fn a_call_in_a_text_is_one_only_of_a_model_without_native_calls() {
     let text = "```json\n{\"name\": \"now\", \"arguments\": {\"zone\": \"UTC\"}}\n```";
     let line =
         json!({"message": {"role": "assistant", "content": text}, "done": true, "done_reason": "stop"});
     let server = Upstream::start(move |_| reply(200, &[], line.to_string())).await;
-    let answer = ask(&wire(Dialect::Ollama, &server), &conversation()).await.expect("an answer");
+    let is_from_text = |request: &ModelRequest| ModelRequest { text_tool_calls: true, ..request.clone() };
+    // A conversation with native calls, and one whose model is not known to lack them.
+    for request in [conversation(), is_from_text(&conversation()), without_calls(conversation())] {
+        let answer = ask(&wire(Dialect::Ollama, &server), &request).await.expect("an answer");
+        assert_eq!((answer.text.as_str(), answer.calls.len()), (text, 0), "{:?}", request.turns);
+    }
+    let request = is_from_text(&without_calls(conversation()));
+    let answer = ask(&wire(Dialect::Ollama, &server), &request).await.expect("an answer");
+    assert!(answer.calls[0].is_from_text);
     assert_eq!(
         (answer.calls[0].name.as_str(), answer.calls[0].arguments.as_str()),
         ("now", r#"{"zone":"UTC"}"#)
     );
-    assert_eq!(answer.calls[0].id, "haft_1_0");
+    assert!(answer.calls[0].id.starts_with("haft_"));
     assert_eq!((answer.text.as_str(), answer.end), ("", haft_llm::EndReason::ToolCalls));
     let plain = ModelRequest::new("m", vec![Turn::user("hello")]);
-    let answer = ask(&wire(Dialect::Ollama, &server), &plain).await.expect("an answer");
+    let answer = ask(&wire(Dialect::Ollama, &server), &is_from_text(&plain)).await.expect("an answer");
     assert_eq!(answer.text, text, "nothing was offered");
 }
 

@@ -1,8 +1,6 @@
 //! What providers are strict about: a server that refuses all that they would is asked.
 
-use haft_llm::{
-    Call, ModelAnswer, ModelRequest, Part, Reasoning, Seal, Thought, ToolChoice, ToolResult, Turn,
-};
+use haft_llm::{Call, ModelAnswer, ModelRequest, Reasoning, Seal, Thought, ToolChoice, ToolResult, Turn};
 use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Role};
 use serde_json::json;
 
@@ -18,7 +16,7 @@ async fn taken(dialect: Dialect, request: &ModelRequest) -> AskedModel {
 }
 
 fn said(text: &str) -> Turn {
-    Turn::Assistant { text: text.to_owned(), reasoning: None, calls: Vec::new() }
+    Turn::assistant(text, None, Vec::new())
 }
 
 /// An answer with calls of these ids, and their results.
@@ -32,7 +30,7 @@ fn called_by(name: &str, ids: &[&str]) -> [Turn; 2] {
         id: (*id).to_owned(),
         name: name.to_owned(),
         arguments: "{}".to_owned(),
-        signature: None,
+        ..Call::default()
     });
     let results = ids.iter().map(|id| ToolResult {
         call_id: (*id).to_owned(),
@@ -40,10 +38,7 @@ fn called_by(name: &str, ids: &[&str]) -> [Turn; 2] {
         content: format!("of {id}"),
         is_error: false,
     });
-    [
-        Turn::Assistant { text: String::new(), reasoning: None, calls: calls.collect() },
-        Turn::ToolResults { results: results.collect() },
-    ]
+    [Turn::assistant("", None, calls.collect()), Turn::ToolResults { results: results.collect() }]
 }
 
 #[tokio::test]
@@ -52,7 +47,7 @@ async fn a_user_may_speak_twice_and_say_nothing() {
         Turn::user("One."),
         said(""),
         Turn::user("Two."),
-        Turn::User { parts: Vec::new() },
+        Turn::User { parts: Vec::new(), name: None },
         said("Yes?"),
         Turn::user(""),
         Turn::user("Three."),
@@ -188,8 +183,7 @@ async fn calls_without_tools_are_understood_and_not_repeated() {
         assert_eq!(seen.messages[1].calls[1].name, "no_such_tool");
         assert_eq!(seen.body["tool_choice"], json!({"type": "none"}));
     }
-    let plain =
-        ModelRequest::new("m", vec![Turn::User { parts: vec![Part::Text { text: "Hi.".to_owned() }] }]);
+    let plain = ModelRequest::new("m", vec![Turn::user("Hi.")]);
     assert_eq!(taken(Dialect::Anthropic, &plain).await.body.get("tools"), None);
 }
 

@@ -63,6 +63,9 @@ impl Begin {
             because: foreseen.because.clone(),
             patience: self.patience.unwrap_or(PATIENCE),
             depth: options.depth,
+            retried_by: None,
+            user_retries: 0,
+            trace: options.trace_parent.map(|parent| (parent, options.trace_state.clone())),
             pinned: options.binding.as_ref().and_then(|binding| binding.version),
         };
         NewRun {

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use haft_core::{CallbackBody, Caller, ErrorKind, Later, Parked, Resumed};
 use haft_engine::{CallRequest, Leg};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::CallRun;
+use super::logged::end_log_id;
 use super::program::{CallProgram, shown, unreadable};
 use crate::context::{Answer, Halt, RunContext};
 use crate::run::{Ended, RunStatus, Wait};
@@ -21,6 +22,9 @@ pub const CALLBACK: &str = "callback";
 
 /// The pause between two looks.
 pub(super) const POLL: &str = "poll";
+
+/// The second by which a callback is due: the address that was given out is made of it.
+pub(super) const DUE: &str = "callbackDue";
 
 /// What is known since the last look.
 pub(super) const LATER: &str = "later";
@@ -62,6 +66,14 @@ pub(super) fn attempt_of(context: &RunContext) -> u64 {
     known.unwrap_or(context.run().epoch)
 }
 
+/// Records when the callback of this attempt is due, unless it is expected already.
+pub(super) fn expect_callback(context: &mut RunContext, within: Duration) {
+    if context.known(CALLBACK).is_none() || context.given(DUE).is_none() {
+        let due = Timestamp::now().saturating_add(within).unwrap_or(Timestamp::MAX);
+        context.put(DUE, json!(due.as_second()));
+    }
+}
+
 /// What is known of a parked call by now.
 fn known_of(context: &RunContext) -> Option<Known> {
     let newest = context.given(LATER).and_then(|known| Known::deserialize(known).ok());
@@ -74,12 +86,13 @@ fn known_of(context: &RunContext) -> Option<Known> {
 
 /// A call whose record is left for a process that could not: that of the parked call, where one was parked; else
 /// one by the name of its run, so that whoever leaves it again leaves the same.
-pub(super) fn resuming(context: &RunContext, mut request: CallRequest) -> CallRequest {
+pub(super) fn resuming(context: &RunContext, call: &CallRun) -> CallRequest {
     let of_run = || {
         let later = Later { state: Value::Null, after: None, progress: None };
         let attempts = u32::from(context.known(super::program::CALL).is_some());
-        Parked { id: context.run().id.into(), attempts, later }
+        Parked { id: end_log_id(context.run().id, call.user_retries), attempts, later }
     };
+    let mut request = call.request();
     let parked = known_of(context).map_or_else(of_run, |known| known.parked);
     request.options.resumed = Some(Arc::new(Resumed { parked, came: None }));
     request
@@ -96,6 +109,19 @@ pub(super) fn parked(output: &Value) -> Option<Parked> {
 }
 
 impl CallProgram {
+    /// The address that the upstream was given for a callback; nothing where it was given none.
+    pub(super) fn callback_url(&self, context: &RunContext) -> Option<Arc<str>> {
+        let run = context.run();
+        let due = Timestamp::from_second(context.given(DUE)?.as_i64()?).ok()?;
+        match self.callbacks.url(run.space, run.id, attempt_of(context), due) {
+            Ok(url) => Some(url.into()),
+            Err(error) => {
+                tracing::warn!(run.id = %run.id, %error, "This process has no address for callbacks");
+                None
+            }
+        }
+    }
+
     /// Goes on with a call that was taken on.
     pub(super) async fn go_on(
         &self,
@@ -126,6 +152,8 @@ impl CallProgram {
         let is_brought = came.is_some();
         let resumed = Arc::new(Resumed { parked: known.parked.clone(), came });
         request.options.resumed = Some(resumed.clone());
+        // The upstream may echo it, and it is masked in the result.
+        request.options.callback_url = self.callback_url(context);
         let (cancel, reporter) = (context.cancellation().clone(), context.reporter());
         match self.fly(caller, request, cancel, reporter).await? {
             Leg::Landed(result) if result.is_success() => {
@@ -169,7 +197,7 @@ impl CallProgram {
             return Err(Halt::Unknown { step: super::program::CALL.to_owned() });
         }
         let later = Later { state: Value::Null, after: None, progress: None };
-        let parked = Parked { id: Uuid::now_v7(), attempts: 1, later };
+        let parked = Parked { id: Self::log_id(context, call), attempts: 1, later };
         self.go_on(context, call, caller, parked).await
     }
 }

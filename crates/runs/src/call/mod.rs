@@ -1,10 +1,16 @@
 //! The call of a tool as a run: a task. What is kept of it, and how it ends.
 //!
-//! What a task does is in `program`, what it does when an answer comes later in `later`.
+//! `program` executes a task, `approval` asks a person first, `later` handles
+//! results that arrive later, and `retry` checks who may retry.
 
+mod approval;
 mod begin;
 mod later;
+mod logged;
 mod program;
+mod retry;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +18,10 @@ use std::time::Duration;
 use haft_core::call::{Freshness, Validation};
 use haft_core::{
     AgentId, Binding, CallError, CallId, CallOptions, Caller, ConversationId, ErrorKind, Locale, Message,
-    RunId, Source, SpaceId, ToolExecutionResult, UserId,
+    RunId, Source, SpaceId, Template, ToolExecutionResult, TraceParent, TraceState, UserId,
 };
 use haft_engine::CallRequest;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,16 +30,23 @@ use crate::run::{Ended, Run, RunStatus};
 
 pub use begin::Begin;
 pub use later::{CALLBACK, attempt};
+pub use logged::{CallHistory, LogTail, LoggedResult, find_logged};
 pub use program::CallProgram;
-pub(crate) use program::TEMPLATES;
+
+pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
+    [approval::TEMPLATES, logged::TEMPLATES, program::TEMPLATES, retry::TEMPLATES]
+        .into_iter()
+        .flatten()
+        .copied()
+}
 
 /// What a step is called that waits for a person.
 pub const APPROVAL: &str = "approval";
 
 /// Gives out the addresses at which upstreams call back.
 pub trait Callbacks: Send + Sync {
-    /// One for an attempt of a run, for so long.
-    fn url(&self, space: SpaceId, run: RunId, attempt: u64, within: Duration) -> Result<String, CallError>;
+    /// The address for an attempt of a run whose answer is due then. The same attempt has the same address.
+    fn url(&self, space: SpaceId, run: RunId, attempt: u64, due: Timestamp) -> Result<String, CallError>;
 }
 
 /// A call that is a run: all that it takes to make it, in whatever process.
@@ -81,6 +95,15 @@ pub struct CallRun {
     /// The version that a binding means, whatever counts now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<u64>,
+    /// The user who retried the run last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried_by: Option<UserId>,
+    /// How often a user retried the run.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub user_retries: u32,
+    /// The trace of the request that started the call. Every attempt belongs to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<(TraceParent, Option<TraceState>)>,
 }
 
 fn is_none(count: &u32) -> bool {
@@ -109,23 +132,16 @@ pub struct Decision {
 
 impl CallRun {
     /// The steps that are done anew when somebody tries it once more. What a person approved stays so.
-    pub const ANEW: [&str; 4] = [program::CALL, later::LATER, later::POLL, CALLBACK];
+    pub const ANEW: [&str; 5] = [program::CALL, later::LATER, later::POLL, CALLBACK, later::DUE];
 
     /// The call that a run is.
     pub fn of(run: &Run) -> Result<Self, Halt> {
         Self::deserialize(&*run.input).map_err(program::unreadable)
     }
 
-    /// With the arguments that a person approved in place of those that were given.
-    pub(crate) fn approved_in(mut self, context: &RunContext) -> Self {
-        let asked = context.all().filter(|step| step.waits_for.as_deref() == Some(APPROVAL));
-        let said = asked.filter_map(|step| Decision::deserialize(step.output.as_deref()?).ok());
-        // Of several questions the last is the one that was about what is made.
-        let edited = said.filter(|said| said.is_approved).filter_map(|said| said.arguments).last();
-        if let Some(arguments) = edited.filter(|_| context.known(program::CALL).is_some()) {
-            self.arguments = arguments;
-        }
-        self
+    /// The call with the arguments of its newest edit in place of its own.
+    pub(crate) fn approved_in(self, context: &RunContext) -> Self {
+        self.with_edits(approval::decided(context))
     }
 
     pub fn caller(&self, run: &Run) -> Caller {
@@ -154,6 +170,7 @@ impl CallRun {
             binding: self.binding().map(Arc::new),
             ..CallOptions::default()
         };
+        let options = options.trace(self.trace.clone());
         CallRequest { tool: self.tool.clone(), arguments: self.arguments.clone(), options }
     }
 

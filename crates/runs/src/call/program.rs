@@ -11,14 +11,15 @@ use haft_core::{
     BoxFuture, CallError, CallId, Caller, Effect, ErrorKind, Locale, Message, Progress, Reply,
     ToolExecutionResult,
 };
-use haft_engine::{CallRequest, Foreseen, Leg, ToolService};
+use haft_engine::{CallRequest, Leg, ToolService};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::later::{self, CALLBACK};
-use super::{APPROVAL, CallRun, Callbacks, Decision};
-use crate::context::{Answer, Halt, Reporter, RunContext};
+use super::logged::end_log_id;
+use super::{CallHistory, CallRun, Callbacks, approval};
+use crate::context::{Halt, Reporter, RunContext};
 use crate::program::{GaveUp, Program};
 use crate::run::{Ended, RunStatus, Wait};
 
@@ -35,15 +36,9 @@ haft_core::templates! {
     CANCELLED_LATE = "task.cancelledLate",
         "the task was cancelled after {tool} was sent; whether it took effect is not known",
         "任务在 {tool} 发送后被取消；是否生效未知";
-    DENIED = "task.denied",
-        "{tool} was not approved",
-        "{tool} 未获批准";
-    DENIED_NOTE = "task.deniedNote",
-        "{tool} was not approved: {note}",
-        "{tool} 未获批准：{note}";
-    EXPIRED = "task.expired",
-        "nobody approved {tool} within {seconds} seconds",
-        "{tool} 在 {seconds} 秒内无人批准";
+    NO_ACCESS_LATE = "task.noAccessLate",
+        "The user who started the task may no longer call tools in this space, and {tool} was already sent; whether it took effect is not known",
+        "任务发起者已无权在此空间调用工具，而 {tool} 已发送；是否生效未知";
 }
 
 /// What a run of this program is called.
@@ -54,7 +49,7 @@ const NEEDS_APPROVAL: &str = "policy.needsApproval";
 
 /// The step that is the call.
 pub(super) const CALL: &str = "call";
-const RETRY: &str = "retry:";
+pub(super) const RETRY: &str = "retry:";
 
 /// Further times that a call is made later, where its tool does not say.
 const LATER: u32 = 3;
@@ -66,44 +61,62 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 /// Calls of tools, as runs.
 pub struct CallProgram {
     pub(super) tools: ToolService,
-    callbacks: Arc<dyn Callbacks>,
+    pub(super) callbacks: Arc<dyn Callbacks>,
+    pub(super) history: Arc<dyn CallHistory>,
 }
 
 impl CallProgram {
-    pub fn new(tools: ToolService, callbacks: Arc<dyn Callbacks>) -> Self {
-        Self { tools, callbacks }
+    pub fn new(tools: ToolService, callbacks: Arc<dyn Callbacks>, history: Arc<dyn CallHistory>) -> Self {
+        Self { tools, callbacks, history }
     }
 
     async fn call(&self, context: &mut RunContext) -> Result<Ended, Halt> {
         let mut call = CallRun::of(context.run())?.approved_in(context);
         let caller = call.caller(context.run());
+        let is_sent = context.known(CALL).is_some();
+        // A call that was sent is repeated in the version that a person approved, whatever version counts now.
+        let approved = if is_sent { approval::approved_version(context) } else { None };
+        if let Some(message) = call.check_retry(&self.tools, &caller, approved).await? {
+            let is_write = context.known(CALL).is_some_and(|step| !step.effect.is_repeatable());
+            let kind = if is_write { ErrorKind::Unknown } else { ErrorKind::Denied };
+            return self.refuse(context, &call, &caller, CallError::new(kind, message)).await;
+        }
         // What was taken on is looked for, whatever became of its tool.
         if let Some(parked) = context.given(CALL).and_then(later::parked) {
             return self.go_on(context, &call, &caller, parked).await;
         }
-        let is_sent = context.known(CALL).is_some();
+        if context.run().deaths > 0
+            && let Some(result) = self.logged(context, &call).await
+        {
+            return match result.is_success() {
+                true => Ok(call.ended(&result)),
+                false => self.undone(context, &call, Effect::Write, &result),
+            };
+        }
         if is_sent && context.given(CALLBACK).is_some() {
             return self.hear(context, &call, &caller).await;
         }
+        if !is_sent && let Some(error) = approval::refusal(context, &call)? {
+            return self.refuse(context, &call, &caller, error).await;
+        }
+        call.pinned = call.pinned.or(approved);
         let foreseen = self.tools.foresee(&caller, call.request()).await;
         if foreseen.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
             return Err(Halt::GivenBack);
+        }
+        if !is_sent && foreseen.as_ref().is_err_and(|error| error.kind() == ErrorKind::Validation) {
+            self.ask_without_edit(context, &call).await?;
         }
         let mut consent = Consent::None;
         if let Ok(foreseen) = &foreseen
             && (call.asks || foreseen.asks)
         {
             // Nobody is asked again about what may have happened.
-            if !is_sent {
-                match self.ask(context, &call, foreseen).await? {
-                    Ok(None) => {}
-                    Ok(Some(arguments)) => call.arguments = arguments,
-                    Err(error) => {
-                        let result = self.tools.settle(&caller, call.request(), error).await?;
-                        return Ok(call.ended(&result));
-                    }
-                }
+            if !is_sent && let Some(arguments) = self.ask(context, &call, foreseen, false).await? {
+                call.arguments = arguments;
             }
+            // The consent holds for this version, also if the tool changes before the call is made.
+            call.pinned = Some(foreseen.tool.version);
             consent = Consent::Given;
         }
         // Making a call that cannot be let in any more says why; should it be let in after all, nobody knows more
@@ -112,16 +125,13 @@ impl CallProgram {
         let reply = foreseen.as_ref().map_or(Reply::Now, |foreseen| foreseen.reply);
         let mut request = call.request();
         request.options.consent = consent;
+        request.options.log_id = Some(Self::log_id(context, &call));
         let mut waits = Vec::new();
         if let Reply::CalledBack { within } = reply {
-            let attempt = later::attempt_of(context);
-            let run = context.run();
-            let url = self.callbacks.url(run.space, run.id, attempt, within).map_err(|error| {
-                tracing::warn!(run.id = %run.id, %error, "A call that is answered by a callback cannot be made here");
-                Halt::GivenBack
-            });
-            request.options.callback_url = Some(url?.into());
-            waits.push(later::called_back(attempt, Some(within)));
+            later::expect_callback(context, within);
+            let url = self.callback_url(context).ok_or(Halt::GivenBack)?;
+            request.options.callback_url = Some(url);
+            waits.push(later::called_back(later::attempt_of(context), Some(within)));
         }
         let (cancel, reporter) = (context.cancellation().clone(), context.reporter());
         let mut failed = None;
@@ -226,48 +236,18 @@ impl CallProgram {
         }]))
     }
 
-    /// Asks a person. What they approved, edited or not; or why it does not go ahead.
-    async fn ask(
+    /// Ends a call that may not be made, and logs that once, also if the process crashes before the run ends.
+    async fn refuse(
         &self,
-        context: &mut RunContext,
+        context: &RunContext,
         call: &CallRun,
-        foreseen: &Foreseen,
-    ) -> Result<Result<Option<Value>, CallError>, Halt> {
-        let spec = &foreseen.tool.spec;
-        let caller = call.caller(context.run());
-        let shown =
-            self.tools.shown(&caller, &call.tool, call.binding().as_ref(), &foreseen.arguments).await?;
-        // What was approved was this version; another one is another question.
-        let wait = Wait {
-            key: format!("{APPROVAL}:{}", foreseen.tool.version),
-            for_what: APPROVAL.to_owned(),
-            shown: Some(json!({
-                "toolId": foreseen.tool.id,
-                "toolName": spec.name,
-                "version": foreseen.tool.version,
-                "effect": foreseen.effect,
-                "arguments": shown.to_people,
-                "because": call.because.as_ref().or(foreseen.because.as_ref()),
-            })),
-            at_most: Some(Duration::from_secs(call.patience)),
-        };
-        let denied = |message: Message| Ok(Err(CallError::new(ErrorKind::Denied, message)));
-        let tool = &spec.name;
-        match context.wait(wait).await? {
-            Answer::Expired => {
-                denied(Message::new(&EXPIRED).with("tool", tool).with("seconds", call.patience))
-            }
-            Answer::Came(said) => {
-                let said: Decision = serde_json::from_value(said).map_err(unreadable)?;
-                match (said.is_approved, said.note) {
-                    (true, _) => Ok(Ok(said.arguments)),
-                    (false, Some(note)) => {
-                        denied(Message::new(&DENIED_NOTE).with("tool", tool).with("note", note))
-                    }
-                    (false, None) => denied(Message::new(&DENIED).with("tool", tool)),
-                }
-            }
-        }
+        caller: &Caller,
+        error: CallError,
+    ) -> Result<Ended, Halt> {
+        let mut request = call.request();
+        request.options.log_id = Some(end_log_id(context.run().id, call.user_retries));
+        let result = self.tools.settle(caller, request, error).await?;
+        Ok(call.ended(&result))
     }
 
     /// Leaves the record of a call that its process did not live to leave.
@@ -276,6 +256,10 @@ impl CallProgram {
         let call =
             CallRun::of(run).map_err(|_| CallError::text(ErrorKind::Internal, "the run cannot be read"))?;
         let call = call.approved_in(context);
+        let is_crashed = !matches!(why, GaveUp::Failed(_)) && context.given(CALL).is_none();
+        if is_crashed && let Some(result) = self.logged(context, &call).await {
+            return Ok(call.ended(&result));
+        }
         let say = |template| Message::new(template).with("tool", &call.name);
         let is_sent_write = context.known(CALL).is_some_and(|step| !step.effect.is_repeatable());
         let error = match why {
@@ -283,9 +267,13 @@ impl CallProgram {
             GaveUp::Deaths => CallError::new(ErrorKind::Internal, say(&DEAD).with("deaths", run.deaths)),
             GaveUp::Cancelled if is_sent_write => CallError::new(ErrorKind::Unknown, say(&CANCELLED_LATE)),
             GaveUp::Cancelled => CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED)),
+            GaveUp::Denied if is_sent_write => CallError::new(ErrorKind::Unknown, say(&NO_ACCESS_LATE)),
+            GaveUp::Denied => {
+                context.denial().unwrap_or_else(|| CallError::text(ErrorKind::Denied, "denied"))
+            }
             GaveUp::Failed(error) => error,
         };
-        let request = later::resuming(context, call.request());
+        let request = later::resuming(context, &call);
         let result = self.tools.settle(&call.caller(run), request, error).await?;
         Ok(call.ended(&result))
     }

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use haft_core::{CallError, ErrorKind, RunId};
+use haft_core::{CallError, ErrorKind, Locale, Message, RunId};
+use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +17,16 @@ use super::{Inner, PATIENCE};
 use crate::begun::{Begun, Unwritten, away};
 use crate::context::{Halt, RunContext};
 use crate::program::{GaveUp, Program};
-use crate::run::{Ended, Held, Lease};
+use crate::run::{Ended, Held, Lease, RunStatus, Step, StepState};
+
+haft_core::templates! {
+    PANICKED = "runs.panicked",
+        "The server failed unexpectedly each time it worked on this, so it is not tried again. The server's log has the reason",
+        "服务每次处理时都意外失败，因此不再重试；原因见服务日志";
+}
+
+/// The pause after a panic doubles at most this often: from five seconds to about five minutes.
+const MOST_DOUBLINGS: u32 = 6;
 
 /// A run that cannot be carried on right now is given back after so long.
 const AWAY: Duration = Duration::from_millis(500);
@@ -76,7 +86,13 @@ impl Inner {
         }
         let (inner, over, cancel) = (self.clone(), in_hand.over.clone(), in_hand.cancel.clone());
         self.under_way.spawn(async move {
-            let ended = inner.carry(held, in_hand, unwritten).await;
+            let (crashes, end, lost) = (held.run.deaths, inner.end_after_panic(&held), in_hand.lost.clone());
+            let carried = AssertUnwindSafe(inner.carry(held, in_hand, unwritten)).catch_unwind().await;
+            let ended = match (carried, end) {
+                (Ok(ended), _) => ended,
+                (Err(_), Some(end)) => inner.finish_after_panic(lease, end).await,
+                (Err(_), None) => inner.release_after_panic(lease, crashes, &lost).await,
+            };
             inner.let_go(id, number);
             over.cancel();
             match ended {
@@ -89,6 +105,47 @@ impl Inner {
             inner.freed.notify_one();
         });
         Some(cancel)
+    }
+
+    /// Releases a run whose worker panicked outside of the program, so that it is claimed again. Each crash doubles
+    /// the pause before that.
+    async fn release_after_panic(
+        &self,
+        lease: Lease,
+        crashes: u32,
+        lost: &CancellationToken,
+    ) -> Result<(), Halt> {
+        let pause = PATIENCE.saturating_mul(1 << crashes.min(MOST_DOUBLINGS));
+        tracing::error!(run.id = %lease.run, crashes, ?pause, "The worker panicked while it executed a run; the run is released after a pause");
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = lost.cancelled() => {}
+        }
+        self.journal.release_after_panic(lease).await.map(drop).map_err(Halt::Failed)
+    }
+
+    /// The end of a run if its worker panics again. Returns `None` if the run is executed again then. After its last
+    /// crash a run is only given up, and a program that panics while it does that would panic each time.
+    fn end_after_panic(&self, held: &Held) -> Option<Ended> {
+        let Held { run, steps, .. } = held;
+        let is_lasting = || self.programs.get(&run.program).is_none_or(|program| program.is_lasting());
+        if run.deaths < run.most_deaths || is_lasting() {
+            return None;
+        }
+        let is_lost = |step: &Step| step.state == StepState::Reserved && !step.effect.is_repeatable();
+        let (status, kind) = match steps.iter().any(is_lost) {
+            true => (RunStatus::Unknown, ErrorKind::Unknown),
+            false => (RunStatus::Failed, ErrorKind::Internal),
+        };
+        let error = CallError::new(kind, Message::new(&PANICKED)).to_json(Locale::En);
+        let output = json!({"success": false, "error": error});
+        Some(Ended { status, output, is_dead_letter: status == RunStatus::Failed })
+    }
+
+    /// Ends a run without its program.
+    async fn finish_after_panic(&self, lease: Lease, end: Ended) -> Result<(), Halt> {
+        tracing::error!(run.id = %lease.run, status = end.status.as_str(), "The worker panicked while it gave a run up; the run ends");
+        self.journal.finish(lease, Arc::default(), end).await.map(drop).map_err(Halt::Failed)
     }
 
     fn let_go(&self, id: RunId, number: u64) {
@@ -158,11 +215,15 @@ impl Inner {
         let is_lasting = program.is_lasting();
         let is_dead = context.run().deaths >= context.run().most_deaths && !is_lasting;
         let is_lost = context.lost_step().is_some() && !is_lasting;
-        if is_lost && (!context.may_hear() || cancel.is_cancelled() || is_dead) {
+        let is_denied = context.denial().is_some() && !is_lasting;
+        if is_lost && (!context.may_hear() || cancel.is_cancelled() || is_dead || is_denied) {
             return give_up(context, program, GaveUp::Unknown).await;
         }
         if is_dead {
             return give_up(context, program, GaveUp::Deaths).await;
+        }
+        if is_denied {
+            return give_up(context, program, GaveUp::Denied).await;
         }
         let given_up = async {
             cancel.cancelled().await;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use haft_core::alert::{Alert, Metric};
 use haft_core::{CallError, ErrorKind, SpaceId, ToolId};
-use haft_engine::CircuitState;
 use haft_store::RunCounts;
 use tokio::time::timeout;
 
@@ -147,12 +146,10 @@ async fn name_of(app: &App, space: SpaceId, tool: &ToolId) -> Result<Option<Stri
 /// upstream well yet.
 fn open_circuits(app: &App, question: &Question) -> f64 {
     let tools = app.tools.in_space(question.space);
-    let keys = question.tool.as_ref().map(|tool| tools.circuit_keys(&tool.to_string()));
-    let is_asked = |key: &str| keys.as_ref().is_none_or(|keys| keys.iter().any(|own| own.as_str() == key));
-    let circuits = tools.circuits();
-    let open = circuits.iter().filter(|circuit| match circuit.state {
-        CircuitState::Open | CircuitState::HalfOpen => is_asked(&circuit.key),
-        CircuitState::Closed => false,
-    });
-    u32::try_from(open.count()).map_or(f64::MAX, f64::from)
+    let circuits = match &question.tool {
+        Some(tool) => tools.circuits_of(tool),
+        None => tools.circuits(),
+    };
+    let open = circuits.iter().filter(|circuit| !circuit.is_closed()).count();
+    u32::try_from(open).map_or(f64::MAX, f64::from)
 }

@@ -9,6 +9,7 @@ use axum::http::header::USER_AGENT;
 use axum::http::{HeaderName, HeaderValue, Method};
 use haft_core::alert::{Alert, number};
 use haft_core::id::AlertId;
+use haft_core::timestamp::rfc3339;
 use haft_core::{CallError, ErrorKind, Locale, Message, SpaceId};
 use haft_egress::{Hosts, Limits, Policy, Request, ToolPolicy};
 use serde_json::{Value, json};
@@ -155,7 +156,7 @@ fn message(app: &App, alert: &Alert) -> Value {
         },
         "spaceId": alert.space_id,
         "value": standing.value.map(number),
-        "at": at,
+        "at": at.map(rfc3339),
         "url": base.map(|base| format!("{base}/api/alerts/{}", alert.id)),
     })
 }

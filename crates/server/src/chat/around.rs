@@ -6,7 +6,7 @@ use haft_agent::Surroundings;
 use haft_core::agent::Agent;
 use haft_core::artifact::{ArtifactBytes, ArtifactRef, Artifacts as _, NewArtifact, not_found};
 use haft_core::{BoxFuture, CallError, RunId, SpaceId, UserId};
-use haft_runs::CallRun;
+use haft_runs::{CallHistory, CallRun};
 use haft_store::{RunJournal, Store};
 
 use crate::stored_artifacts::StoredArtifacts;
@@ -16,6 +16,7 @@ pub struct StoredSurroundings {
     pub store: Store,
     pub artifacts: Arc<StoredArtifacts>,
     pub journal: RunJournal,
+    pub call_history: Arc<dyn CallHistory>,
     /// The bytes that all files of a space, and of a user, may count for.
     pub artifact_quota: u64,
 }
@@ -66,5 +67,9 @@ impl Surroundings for StoredSurroundings {
             // One that has ended meanwhile has ended.
             let _ = self.journal.cancel(space, task, user, call.cancelled()).await;
         })
+    }
+
+    fn call_history(&self) -> Option<&dyn CallHistory> {
+        Some(&*self.call_history)
     }
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_agent::{Chat, ChatEvent, Finish, Talk};
+use haft_agent::{Chat, ChatEvent, Talk};
 use haft_core::{CallError, RunId, SpaceId};
 use haft_runs::Run;
 use haft_store::RunJournal;
@@ -181,8 +181,7 @@ impl Follow {
             }
             let mut events = ChatEvent::of(turn);
             if let Some(error) = failed.filter(|_| turn.end.is_none()) {
-                let done = ChatEvent::Done { finish: Finish::Error, steps: 0 };
-                events.extend([ChatEvent::Error(error.clone()), done]);
+                events.extend(ChatEvent::conversation_failed(error));
             }
             told.extend(self.read(turn.turn, events));
         }

@@ -81,7 +81,7 @@ fn message(item: &Value, is_new: bool) -> Result<Message, Violation> {
         let message = Words::new(&TOO_MANY_IMAGES).with("most", MOST_IMAGES);
         return Err(Violation::new("content", message));
     }
-    Ok(Message { role, content })
+    Ok(Message { role, name: None, content })
 }
 
 /// A text, or parts in OpenAI's form. Empty parts are left out.
@@ -112,7 +112,7 @@ fn piece(part: &Value) -> Result<Option<Piece>, Violation> {
             if !is_image(url) {
                 return Err(Violation::new("content", Words::new(&BAD_IMAGE)));
             }
-            Ok(Some(Piece::Image { url: url.to_owned() }))
+            Ok(Some(Piece::Image { url: url.to_owned(), detail: None }))
         }
         _ => Err(bad()),
     }

@@ -1,6 +1,7 @@
 //! A conversation as doors show it: its facts, its turns, and what is still to come.
 
 use haft_agent::{CallState, StepCall, Transcript, Turn, TurnStep, shown as shown_letter};
+use haft_core::timestamp::rfc3339;
 use haft_runs::{Run, RunStatus};
 use serde_json::{Value, json};
 
@@ -12,8 +13,8 @@ pub(crate) fn facts(run: &Run, agent: Option<&str>) -> Value {
         "agentId": run.about.agent,
         "agentName": agent,
         "status": status(run),
-        "createdAt": run.created_at,
-        "updatedAt": run.changed_at,
+        "createdAt": rfc3339(run.created_at),
+        "updatedAt": rfc3339(run.changed_at),
     })
 }
 
@@ -40,12 +41,12 @@ pub(crate) fn turn(turn: &Turn) -> Value {
         "finishReason": null,
         "usage": turn.usage(),
         "model": turn.steps.last().map(|step| step.answer.model.as_str()),
-        "startedAt": turn.setup.at,
+        "startedAt": rfc3339(turn.setup.at),
     });
     if let Some(end) = &turn.end {
         shown["message"] = json!({"role": "assistant", "content": end.text});
         shown["finishReason"] = json!(end.finish.as_str());
-        shown["endedAt"] = json!(end.at);
+        shown["endedAt"] = json!(rfc3339(end.at));
         if let Some(error) = &end.error {
             shown["error"] = error.clone();
         }
@@ -64,7 +65,7 @@ fn step(step: &TurnStep) -> Value {
         "text": answer.text,
         "calls": step.calls.iter().map(call).collect::<Vec<_>>(),
         "model": answer.model,
-        "at": answer.at,
+        "at": rfc3339(answer.at),
         "ms": answer.ms,
     });
     if let Some(thought) = answer.reasoning.as_ref().filter(|thought| !thought.text.is_empty()) {

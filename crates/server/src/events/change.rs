@@ -21,6 +21,7 @@ pub(crate) struct ShownChange<'a> {
     user_id: Option<UserId>,
     user_name: Option<&'a str>,
     details: &'a Value,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     at: Timestamp,
 }
 

@@ -11,7 +11,7 @@ use haft_engine::CallEvent;
 use haft_store::Changes;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout};
 
 use super::conversations::{CHANGED, ConversationFeed};
 use super::tasks::{TaskFeed, Told};
@@ -33,11 +33,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// So many stored changes are read at once.
 const PAGE: u64 = 100;
 
-/// So many events of calls are looked at before anything else has its turn.
-const TOGETHER: usize = 256;
+/// Events of calls that follow each other faster than this are sent together: each write costs a system call.
+const CALL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// And about so many bytes are sent at once.
-const PIECE: usize = 16 << 10;
+/// The maximum number of events of calls that are sent together.
+const TOGETHER: usize = 1024;
+
+/// The size of a piece, in bytes, beyond which no further event of a call is added.
+const PIECE: usize = 64 << 10;
 
 /// What one listener hears.
 pub(crate) struct EventStream {
@@ -61,6 +64,8 @@ pub(crate) struct EventStream {
     is_over: bool,
     looks: Interval,
     sent: Instant,
+    /// Events of calls are read from this moment on.
+    calls_from: Instant,
     _seat: Seat,
 }
 
@@ -101,6 +106,7 @@ impl EventStream {
             is_over: false,
             looks,
             sent: Instant::now(),
+            calls_from: Instant::now(),
             _seat: seat,
         })
     }
@@ -133,7 +139,7 @@ impl EventStream {
                 () = moves(&mut self.conversations), if self.is_certain => {
                     self.hear_of_conversations(&mut piece).await?;
                 }
-                heard = hear(&mut self.calls), if self.is_certain => self.heard(heard, &mut piece)?,
+                heard = hear(&mut self.calls, self.calls_from), if self.is_certain => self.heard(heard, &mut piece)?,
             }
             if !piece.is_empty() {
                 self.sent = Instant::now();
@@ -234,11 +240,14 @@ impl EventStream {
             Err(RecvError::Closed) => self.is_over = true,
         }
         for _ in 1..TOGETHER {
-            let Some(calls) = self.calls.as_mut().filter(|_| piece.len() < PIECE) else { break };
+            let Some(calls) = self.calls.as_mut().filter(|_| piece.len() < PIECE) else { return Ok(()) };
             match calls.try_recv() {
                 Ok(event) => self.write_call(&event, piece)?,
                 Err(TryRecvError::Lagged(missed)) => return self.end_as_too_slow(missed, piece),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => {
+                    self.calls_from = Instant::now() + CALL_INTERVAL;
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -275,10 +284,18 @@ async fn moves(conversations: &mut Option<ConversationFeed>) {
     }
 }
 
-/// The next event of a call; never, where there are none.
-async fn hear(calls: &mut Option<Receiver<Arc<CallEvent>>>) -> Result<Arc<CallEvent>, RecvError> {
+/// The next event of a call, not before a moment; never, where there are none.
+async fn hear(
+    calls: &mut Option<Receiver<Arc<CallEvent>>>,
+    from: Instant,
+) -> Result<Arc<CallEvent>, RecvError> {
     match calls {
-        Some(calls) => calls.recv().await,
+        Some(calls) => {
+            if Instant::now() < from {
+                sleep_until(from).await;
+            }
+            calls.recv().await
+        }
         None => std::future::pending().await,
     }
 }

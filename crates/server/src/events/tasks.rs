@@ -60,7 +60,9 @@ pub(super) struct Told<'a> {
     tool_name: &'a str,
     status: &'static str,
     dead_letter: bool,
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     expires_at: Option<Timestamp>,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     at: Timestamp,
 }
 

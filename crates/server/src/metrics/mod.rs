@@ -7,6 +7,7 @@ mod answers;
 mod calls;
 mod engine;
 mod process;
+mod supervised;
 mod tasks;
 mod text;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use haft_engine::{CallRecord, ToolService};
+use haft_engine::{CallRecord, Supervisor, ToolService};
 use haft_store::RunCounts;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -28,6 +29,7 @@ use self::answers::Routes;
 use self::calls::Calls;
 use self::engine::Engine;
 use self::process::Process;
+use self::supervised::SupervisedTasks;
 use self::tasks::TaskCounts;
 use self::text::{Quoted, counter};
 
@@ -38,6 +40,8 @@ pub struct Metrics {
     routes: Routes,
     log: LogCounts,
     spans: SpanCounts,
+    log_lines_dropped: Arc<AtomicU64>,
+    connections_refused: AtomicU64,
 }
 
 /// How the call log fares.
@@ -65,11 +69,18 @@ impl Default for Metrics {
             routes: Routes::default(),
             log: LogCounts::default(),
             spans: SpanCounts::default(),
+            log_lines_dropped: Arc::default(),
+            connections_refused: AtomicU64::new(0),
         }
     }
 }
 
 impl Metrics {
+    /// Metrics that show the count of lines which the process's own log had to drop.
+    pub fn with_log_lines_dropped(count: Arc<AtomicU64>) -> Self {
+        Self { log_lines_dropped: count, ..Self::default() }
+    }
+
     /// Counts calls whose records were kept: each once, since those that were not are given again.
     pub fn count(&self, records: &[CallRecord]) {
         self.log.rows.fetch_add(records.len() as u64, Ordering::Relaxed);
@@ -79,6 +90,11 @@ impl Metrics {
     /// Records could not be kept, this time.
     pub fn not_kept(&self) {
         self.log.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a connection that was closed at once because of a limit.
+    pub(crate) fn connection_refused(&self) {
+        self.connections_refused.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn spans(&self) -> &SpanCounts {
@@ -94,6 +110,7 @@ impl Metrics {
     pub(crate) fn page(
         &self,
         tools: &ToolService,
+        supervisor: &Supervisor,
         tasks: Option<Vec<RunCounts>>,
     ) -> Result<String, fmt::Error> {
         let mut registry = Registry::default();
@@ -104,6 +121,7 @@ impl Metrics {
         if let Some(counts) = tasks {
             registry.register_collector(Box::new(TaskCounts::of(&counts)));
         }
+        registry.register_collector(Box::new(SupervisedTasks::now(supervisor)));
         registry.register_collector(Box::new(Process::now(self.started)));
         let mut page = String::new();
         encode(&mut page, &registry)?;
@@ -115,6 +133,8 @@ impl Metrics {
         Own {
             rows: read(&self.log.rows),
             failures: read(&self.log.failures),
+            log_lines_dropped: read(&self.log_lines_dropped),
+            connections_refused: read(&self.connections_refused),
             sent: read(&self.spans.sent),
             dropped: [("full", read(&self.spans.surplus)), ("failed", read(&self.spans.failed))],
         }
@@ -126,6 +146,8 @@ impl Metrics {
 struct Own {
     rows: u64,
     failures: u64,
+    log_lines_dropped: u64,
+    connections_refused: u64,
     sent: u64,
     dropped: [(&'static str, u64); 2],
 }
@@ -138,6 +160,10 @@ impl Collector for Own {
         counter(&mut encoder, "haft_call_log_rows", "Calls written to the call log.", [([], self.rows)])?;
         let help = "Times that the call log could not be written; it is tried again.";
         counter(&mut encoder, "haft_call_log_write_failures", help, [([], self.failures)])?;
+        let help = "Lines of the process's own log that were dropped because they could not be written.";
+        counter(&mut encoder, "haft_log_lines_dropped", help, [([], self.log_lines_dropped)])?;
+        let help = "Connections that were closed at once because of a limit on connections.";
+        counter(&mut encoder, "haft_connections_refused", help, [([], self.connections_refused)])?;
         let help = "Spans that a collector of traces took.";
         counter(&mut encoder, "haft_trace_spans_sent", help, [([], self.sent)])?;
         let help = "Spans that are lost: the queue was full, or sending failed.";

@@ -17,6 +17,7 @@ use haft_agent::{Asker, Chosen, Models, Wanted};
 use haft_core::provider::ProviderKind;
 use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId, Template};
 use haft_egress::Egress;
+use haft_llm::TextToolCalls;
 use haft_store::{Page, Store};
 
 use self::local::Local;
@@ -132,7 +133,9 @@ impl StoredModels {
             None => Box::pin(provided.usual_model(&ready)).await?,
         };
         let window = Box::pin(provided.window(&ready, &name)).await;
-        Ok(Chosen { provider: provided.name.clone(), name, window, model: ready.model() })
+        let model = ready.model();
+        let model = if provided.text_tool_calls { Arc::new(TextToolCalls(model)) } else { model };
+        Ok(Chosen { provider: provided.name.clone(), name, window, model })
     }
 
     /// The provider that is wanted, or the one that is meant where nobody says which.

@@ -61,6 +61,8 @@ pub(crate) struct Provided {
     pub(crate) source: Source,
     pub(crate) kind: ProviderKind,
     pub(crate) models: Vec<String>,
+    /// Whether its models write tool calls into their text.
+    pub(super) text_tool_calls: bool,
     /// What the environment has it from.
     pub(crate) variable: Option<&'static str>,
     /// 0 where it is not stored.
@@ -104,6 +106,7 @@ impl Provided {
             source: Source::Stored,
             kind: spec.kind,
             models: spec.models.clone(),
+            text_tool_calls: spec.text_tool_calls,
             variable: None,
             version: provider.version,
             way: way(provider, egress).unwrap_or(Way::Unusable),
@@ -133,6 +136,7 @@ impl Provided {
             source: Source::Environment,
             kind,
             models: Vec::new(),
+            text_tool_calls: false,
             variable: Some(provider.variable),
             version: 0,
             way: way.unwrap_or(Way::Unusable),
@@ -148,6 +152,7 @@ impl Provided {
             source: Source::Found,
             kind: ProviderKind::Ollama,
             models,
+            text_tool_calls: false,
             variable: None,
             version: 0,
             way: Way::Wire(Arc::new(wire)),

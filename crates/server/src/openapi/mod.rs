@@ -45,7 +45,8 @@ pub(crate) fn document(routes: &[Route]) -> Value {
     let mut components = components();
     let mut paths = Map::new();
     for route in routes {
-        let path = paths.entry(route.full_path()).or_insert_with(|| json!({}));
+        // A name that may hold slashes is a parameter as any other.
+        let path = paths.entry(route.full_path().replace("{*", "{")).or_insert_with(|| json!({}));
         path[route.method.as_str().to_ascii_lowercase()] = operation(route, &components);
     }
     components["responses"] = answers::shared(routes);
@@ -71,7 +72,11 @@ fn components() -> Value {
 }
 
 fn operation(route: &Route, components: &Value) -> Value {
-    let (word, scopes, roles) = rights(route.needs);
+    let (word, mut scopes, roles) = rights(route.needs);
+    let checked = route.doc.checks.map(|(scope, says)| ([scope.as_str()], says));
+    if let Some((scope, _)) = &checked {
+        scopes = scope;
+    }
     let security = match route.needs {
         Needs::Nothing => json!([]),
         Needs::ReadOrLink | Needs::EditOrLink => {
@@ -93,6 +98,9 @@ fn operation(route: &Route, components: &Value) -> Value {
         "security": security,
         "parameters": parameters(route, components),
     });
+    if let Some((_, says)) = checked {
+        operation["description"] = says.into();
+    }
     if let Some(body) = route.doc.body {
         let media_type = if FORMS.contains(&body) { "multipart/form-data" } else { "application/json" };
         let content = json!({media_type: {"schema": reference("schemas", body)}});
@@ -103,7 +111,7 @@ fn operation(route: &Route, components: &Value) -> Value {
 }
 
 /// The word for what a route needs, with the scope of a token and the role that go with it.
-fn rights(needs: Needs) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
+fn rights<'a>(needs: Needs) -> (&'static str, &'a [&'static str], &'static [&'static str]) {
     match needs {
         Needs::Nothing => ("nothing", &[], &[]),
         Needs::Identity => ("identity", &[], &[]),
@@ -142,7 +150,8 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
 }
 
 fn placeholder(segment: &str) -> Option<&str> {
-    segment.strip_prefix('{')?.strip_suffix('}')
+    let name = segment.strip_prefix('{')?.strip_suffix('}')?;
+    Some(name.strip_prefix('*').unwrap_or(name))
 }
 
 fn parameters(route: &Route, components: &Value) -> Vec<Value> {

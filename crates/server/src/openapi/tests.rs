@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
 use haft_core::ErrorKind;
+use haft_core::user::Scope;
 
 use super::*;
 
@@ -35,6 +36,18 @@ fn table() -> Vec<Route> {
 
 fn statuses(operation: &Value) -> Vec<&str> {
     operation["responses"].as_object().expect("answers").keys().map(String::as_str).collect()
+}
+
+#[test]
+fn what_a_handler_checks_itself_is_in_the_document() {
+    let route = Route::post("/tokens", || async { StatusCode::OK })
+        .needs(Needs::Identity)
+        .checks(Scope::Admin, "A token must have the scope admin.")
+        .answers(201, "Token");
+    let document = document(&[route]);
+    let create = &document["paths"]["/api/tokens"]["post"];
+    assert_eq!(create["security"], json!([{"bearer": ["admin"]}, {"session": []}]));
+    assert_eq!(create["description"], "A token must have the scope admin.");
 }
 
 #[test]
@@ -104,6 +117,29 @@ fn a_stream_has_no_envelope_but_its_refusals_do() {
     assert!(parameters.contains(&reference("parameters", "LastEventId")));
 }
 
+/// Fields of a tool that accept a duration.
+const DURATIONS: [&str; 4] = ["timeout", "totalTimeout", "retryDelay", "cacheTtl"];
+
+#[test]
+fn durations_are_numbers_or_texts_wherever_a_body_has_them() {
+    let components = components();
+    let of_tool = DURATIONS.map(|name| format!("/ToolFields/properties/{name}"));
+    let others = [
+        "/ToolFields/properties/security/properties/timeout",
+        "/AgentConfigInput/properties/maxSeconds",
+        "/BindingOverridesInput/properties/timeout",
+        "/BindingOverridesInput/properties/cacheTtl",
+        "/AlertInput/properties/forSeconds",
+    ];
+    for pointer in of_tool.iter().map(String::as_str).chain(others) {
+        let field = components["schemas"].pointer(pointer).expect("a field");
+        let types = field["type"].as_array().expect("types");
+        assert!(types.contains(&json!("integer")) && types.contains(&json!("string")), "{pointer}");
+        let example = field["examples"][0].as_str();
+        assert!(example.and_then(haft_core::duration::milliseconds).is_some(), "{pointer}");
+    }
+}
+
 #[test]
 fn the_components_say_what_the_code_says() {
     let components = components();
@@ -116,6 +152,10 @@ fn the_components_say_what_the_code_says() {
     for (name, expected) in core["properties"].as_object().expect("fields") {
         let mut written = fields[name].as_object().expect("a schema").clone();
         written.retain(|keyword, _| !["description", "default", "examples"].contains(&keyword.as_str()));
+        // A duration as text becomes a number before the schema of the core sees it.
+        if DURATIONS.contains(&name.as_str()) {
+            written["type"].as_array_mut().expect("types").retain(|kind| kind != "string");
+        }
         assert_eq!(&Value::Object(written), expected, "{name}");
         assert!(sent.contains_key(name), "{name} is sent too");
     }

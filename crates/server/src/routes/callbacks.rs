@@ -62,7 +62,7 @@ async fn bring(
     let (parts, body) = request.into_parts();
     let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let content_type = content_type.map(str::to_owned);
-    let bytes = read_bytes(&parts.headers, body).await?;
+    let bytes = read_bytes(&parts, body).await?;
     let journal = &tasks(&state)?.journal;
     let came = CallbackBody { content_type, body: STANDARD.encode(&bytes) };
     let came = serde_json::to_value(came).unwrap_or_default();

@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .parameter("of", "space|server", OF_SERVER)
             .parameter("what", WHATS, "Only changes of such things")
             .parameter("id", "string", "Only changes of this one; a secret goes by its name")
-            .parameter("user", "string", "Only what this user did, by id; `me` for oneself")
+            .parameter("user", "string", "Only what this user did, by id or name; `me` for oneself")
             .parameter("from", "date-time", "Only what was done then or later")
             .parameter("to", "date-time", "Only what was done before")
             .pages()
@@ -69,11 +69,18 @@ async fn list(
 ) -> Result<Response, Failure> {
     let Filter { of, what, id, user, from, to, limit, cursor } = filter;
     let page = ListOf { limit, cursor }.checked()?;
-    let user = user.map(|user| user_of(&user, visitor.user.id)).transpose()?;
     let (space, sight) = match of {
         Of::Space => (visitor.space, Some(visitor.sight())),
         Of::Server if visitor.may(Needs::Operator) => (no_space(), None),
         Of::Server => return Err(too_little(Needs::Operator).into()),
+    };
+    let user = match user {
+        None => None,
+        Some(name) => match user_of(&state, visitor.user.id, &name).await? {
+            Some(user) => Some(user),
+            // No user of that name changed anything.
+            None => return Ok(envelope::page([(); 0], None)),
+        },
     };
     let filter = HistoryFilter { what, id, user, from, to, sight };
     let (entries, next) = state.store.history(space, &filter, &page).await?;

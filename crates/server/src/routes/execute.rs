@@ -7,8 +7,9 @@ use axum::extract::State;
 use axum::response::Response;
 use haft_core::agent::{Agent, Overrides};
 use haft_core::call::{Freshness, RunMode, Validation};
+use haft_core::duration::{self, Unit};
 use haft_core::error::ROOT;
-use haft_core::tool::input::camel_keys;
+use haft_core::tool::input::{camel_case, camel_keys};
 use haft_core::{
     AgentId, Binding, CallError, CallId, CallOptions, Caller, ConversationId, ErrorKind, Message, ToolSchema,
     Violation,
@@ -23,13 +24,25 @@ use crate::auth::Known;
 use crate::body::JsonBody;
 use crate::error::Failure;
 use crate::query::Named;
-use crate::request::{Asked, Keyed, Traced};
+use crate::request::{Asked, Keyed};
 use crate::tasks::{self, How, Mode, key_of};
 
 haft_core::templates! {
     NO_SUCH_AGENT = "execute.noSuchAgent",
         "there is no agent {name}",
         "没有智能体 {name}";
+    NO_FIELD = "execute.noField",
+        "The body has no field {names}. Put arguments under `arguments`.",
+        "请求体没有字段 {names}。请将参数放在 `arguments` 下。";
+    OPTION = "execute.option",
+        "The body has no field {names}. Put it under `options`.",
+        "请求体没有字段 {names}。请将其放在 `options` 下。";
+    OPTIONS = "execute.options",
+        "The body has no fields {names}. Put them under `options`.",
+        "请求体没有字段 {names}。请将它们放在 `options` 下。";
+    MISPLACED = "execute.misplaced",
+        "{arguments} {options}",
+        "{arguments}{options}";
 }
 
 #[derive(Deserialize)]
@@ -52,13 +65,12 @@ struct Options {
     timeout: Option<u64>,
     retries: Option<u32>,
     retry_delay: Option<u64>,
-    #[serde(default)]
-    strict: bool,
+    strict: Option<bool>,
     call_id: Option<CallId>,
-    agent_id: Option<AgentId>,
+    /// Its id or its name.
+    agent_id: Option<String>,
     conversation_id: Option<ConversationId>,
-    #[serde(default)]
-    dry_run: bool,
+    dry_run: Option<bool>,
 }
 
 fn no_arguments() -> Value {
@@ -81,19 +93,21 @@ async fn execute(
     State(state): State<AppState>,
     Known(caller): Known,
     asked: Asked,
-    Traced(trace_parent): Traced,
     Named(tool): Named,
     Keyed(key): Keyed,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     let key = key.map(|key| key_of(&key, &tool, &body)).transpose()?;
-    let ExecuteTool { arguments, options } = read(body)?;
-    let (mut options, mut how) = options.split();
+    let ExecuteTool { arguments, mut options } = read(body)?;
+    let agent = options.agent_id.take();
+    let (options, mut how) = options.split();
+    let mut options = options.trace(asked.trace.clone());
     how.key = key;
-    options.trace_parent = trace_parent;
-    if let Some(agent) = options.agent {
+    if let Some(agent) = agent {
         // In a box: most calls need none of the room it takes.
-        if let Some(bound) = Box::pin(binding(&state, &caller, agent, &tool)).await? {
+        let agent = Box::pin(named_agent(&state, &caller, &agent)).await?;
+        options.agent = Some(agent.id);
+        if let Some(bound) = Box::pin(bound(&state, &caller, &agent, &tool)).await? {
             bound.apply(&mut options, &mut how);
         }
     }
@@ -117,21 +131,18 @@ impl Bound {
     }
 }
 
-/// How an agent uses a tool, where the call is made for one.
-async fn binding(
-    state: &AppState,
-    caller: &Caller,
-    agent: AgentId,
-    tool: &str,
-) -> Result<Option<Bound>, CallError> {
-    let Some(agent) = state.store.agent(caller.space, &agent.to_string()).await? else {
-        let message = Message::new(&NO_SUCH_AGENT).with("name", agent);
-        return Err(CallError::new(ErrorKind::NotFound, message).detail("what", "agent"));
-    };
-    bound(state, caller, &agent, tool).await
+/// The agent of that id or name.
+async fn named_agent(state: &AppState, caller: &Caller, name: &str) -> Result<Arc<Agent>, CallError> {
+    // An id is known in any spelling.
+    let id = name.parse::<AgentId>().map(|id| id.to_string());
+    let found = state.store.agent(caller.space, id.as_deref().unwrap_or(name)).await?;
+    found.ok_or_else(|| {
+        let message = Message::new(&NO_SUCH_AGENT).with("name", name);
+        CallError::new(ErrorKind::NotFound, message).detail("what", "agent")
+    })
 }
 
-/// The same for an agent that is known to be there.
+/// How an agent uses a tool, where the agent has it.
 pub(crate) async fn bound(
     state: &AppState,
     caller: &Caller,
@@ -161,11 +172,10 @@ impl Options {
             timeout: self.timeout.map(Duration::from_millis),
             retries: self.retries,
             retry_delay: self.retry_delay.map(Duration::from_millis),
-            validation: if self.strict { Validation::Strict } else { Validation::Gentle },
+            validation: if self.strict == Some(true) { Validation::Strict } else { Validation::Gentle },
             freshness: Freshness::Kept,
-            run: if self.dry_run { RunMode::Dry } else { RunMode::Real },
+            run: if self.dry_run == Some(true) { RunMode::Dry } else { RunMode::Real },
             call_id: self.call_id,
-            agent: self.agent_id,
             conversation: self.conversation_id,
             replay_of: None,
             trace_parent: None,
@@ -180,8 +190,14 @@ fn read(mut body: Value) -> Result<ExecuteTool, CallError> {
     if let Some(arguments) = nothing_else(&mut body) {
         return Ok(ExecuteTool { arguments, options: Options::default() });
     }
+    if let Some(error) = unknown_fields(&body) {
+        return Err(error);
+    }
     if let Some(options) = body.get_mut("options") {
         *options = camel_keys(options.take());
+        if let Value::Object(fields) = options {
+            duration::read_fields(fields, &DURATIONS);
+        }
     }
     if let Ok(schema) = &*BODY {
         let violations = schema.violations(&body);
@@ -192,6 +208,55 @@ fn read(mut body: Value) -> Result<ExecuteTool, CallError> {
     serde_json::from_value(body)
         .map_err(|error| CallError::invalid(vec![Violation::new(ROOT, Message::verbatim(error.to_string()))]))
 }
+
+/// Arguments that stand beside `arguments`, and options that stand beside `options`.
+fn unknown_fields(body: &Value) -> Option<CallError> {
+    let unknown = body.as_object()?.keys().map(String::as_str).filter(|name| !FIELDS.contains(name));
+    let unknown = unknown.take(MOST_NAMED);
+    let (options, arguments): (Vec<&str>, Vec<&str>) = unknown.partition(|name| is_option(name));
+    if options.is_empty() && arguments.is_empty() {
+        return None;
+    }
+    let about = |template, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        Message::new(template).with("names", names.join(", "))
+    };
+    let of_options = about(if options.len() == 1 { &OPTION } else { &OPTIONS }, &options);
+    let of_arguments = about(&NO_FIELD, &arguments);
+    let message = match (arguments.is_empty(), options.is_empty()) {
+        (true, _) => of_options,
+        (false, true) => of_arguments,
+        (false, false) => Message::new(&MISPLACED)
+            .with_messages("arguments", vec![of_arguments])
+            .with_messages("options", vec![of_options]),
+    };
+    let violations = |template, names: &[&str]| -> Vec<Violation> {
+        names.iter().map(|name| Violation::new(*name, about(template, &[*name]))).collect()
+    };
+    let all = [violations(&NO_FIELD, &arguments), violations(&OPTION, &options)].concat();
+    Some(CallError::invalid_with(message, all))
+}
+
+/// Whether a name, in either spelling, is that of an option.
+fn is_option(name: &str) -> bool {
+    let Ok(schema) = &*BODY else { return false };
+    schema.document()["properties"]["options"]["properties"].get(camel_case(name)).is_some()
+}
+
+/// The fields of a body.
+const FIELDS: [&str; 2] = ["arguments", "options"];
+
+/// Unknown fields that a message names.
+const MOST_NAMED: usize = 10;
+
+/// Options that a duration such as `30s` may stand for.
+const DURATIONS: [(&str, Unit); 5] = [
+    ("timeout", Unit::Milliseconds),
+    ("retryDelay", Unit::Milliseconds),
+    ("asyncAfter", Unit::Seconds),
+    ("delay", Unit::Seconds),
+    ("approvalTimeout", Unit::Seconds),
+];
 
 /// The arguments of the ordinary body, told at a glance: it holds nothing else.
 fn nothing_else(body: &mut Value) -> Option<Value> {
@@ -217,11 +282,11 @@ static BODY: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
                     "timeout": {"type": ["integer", "null"], "minimum": 0},
                     "retries": {"type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX},
                     "retryDelay": {"type": ["integer", "null"], "minimum": 0},
-                    "strict": {"type": "boolean"},
+                    "strict": {"type": ["boolean", "null"]},
                     "callId": {"type": ["string", "null"], "pattern": "^[!-~]{1,128}$"},
-                    "agentId": {"type": ["string", "null"], "format": "uuid"},
+                    "agentId": {"type": ["string", "null"], "minLength": 1, "maxLength": 64},
                     "conversationId": {"type": ["string", "null"], "format": "uuid"},
-                    "dryRun": {"type": "boolean"},
+                    "dryRun": {"type": ["boolean", "null"]},
                 },
             },
         },

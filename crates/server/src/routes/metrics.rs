@@ -26,7 +26,10 @@ pub(crate) async fn metrics(State(state): State<AppState>) -> Result<Response, F
         Some(tasks) => timeout(PATIENCE, tasks.journal.counts()).await.ok().and_then(Result::ok),
         None => None,
     };
-    let page = tokio::task::spawn_blocking(move || state.metrics.page(&state.tools, tasks)).await;
+    let page = tokio::task::spawn_blocking(move || {
+        state.metrics.page(&state.tools, state.store.supervisor(), tasks)
+    })
+    .await;
     let page = page.map_err(not_written)?.map_err(not_written)?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], page).into_response())
 }

@@ -8,12 +8,14 @@ pub(crate) mod audit;
 pub(crate) mod callbacks;
 pub(crate) mod changes;
 pub(crate) mod chat;
+pub(crate) mod circuits;
 pub(crate) mod conversations;
 pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod execute;
 pub(crate) mod health;
 pub(crate) mod import;
+pub(crate) mod invitations;
 pub(crate) mod metrics;
 pub(crate) mod providers;
 pub(crate) mod saving;
@@ -35,6 +37,7 @@ use haft_core::Template;
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     let own = [
         callbacks::TEMPLATES,
+        circuits::TEMPLATES,
         events::TEMPLATES,
         execute::TEMPLATES,
         saving::TEMPLATES,

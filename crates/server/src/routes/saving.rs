@@ -92,11 +92,60 @@ pub(crate) fn merge(into: &mut Value, changes: Value) {
     }
 }
 
+/// Adds the other language to a title in one language if the stored title has the same text in both.
+///
+/// The stored text was then copied from one language to the other, and the copy would be outdated. If one text is
+/// Chinese and the other is not, the new one is a translation, and the stored text stays.
+pub(crate) fn complete_title(before: &Value, changes: &mut Map<String, Value>) {
+    let stored = &before["title"];
+    let Some(copied) = stored["en"].as_str().filter(|text| stored["zh"] == **text) else { return };
+    let Some(title) = changes.get_mut("title").and_then(Value::as_object_mut) else { return };
+    for (given, missing) in [("en", "zh"), ("zh", "en")] {
+        if let Some(text) = title.get(given).and_then(Value::as_str)
+            && !title.contains_key(missing)
+            && is_chinese(text) == is_chinese(copied)
+        {
+            let text = Value::from(text);
+            title.insert(missing.to_owned(), text);
+        }
+    }
+}
+
+fn is_chinese(text: &str) -> bool {
+    text.chars().any(|character| ('\u{4e00}'..='\u{9fff}').contains(&character))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn title_in_both_languages_follows_a_change_of_one_unless_it_is_the_translation() {
+        let same = json!({"en": "Weather", "zh": "Weather"});
+        for (stored, given, expected) in [
+            (&same, json!({"en": "New"}), json!({"en": "New", "zh": "New"})),
+            (&same, json!({"zh": "New"}), json!({"zh": "New", "en": "New"})),
+            (&same, json!({"zh": "天气"}), json!({"zh": "天气"})),
+            (&same, json!({"en": "New", "zh": "天气"}), json!({"en": "New", "zh": "天气"})),
+            (&same, json!({"en": "New", "zh": null}), json!({"en": "New", "zh": null})),
+            (&same, json!("New"), json!("New")),
+            (&same, json!(null), json!(null)),
+            (&json!({"en": "天气", "zh": "天气"}), json!({"en": "Weather"}), json!({"en": "Weather"})),
+            (
+                &json!({"en": "天气", "zh": "天气"}),
+                json!({"zh": "气象"}),
+                json!({"zh": "气象", "en": "气象"}),
+            ),
+            (&json!({"en": "Weather", "zh": "天气"}), json!({"en": "New"}), json!({"en": "New"})),
+            (&json!(null), json!({"en": "New"}), json!({"en": "New"})),
+        ] {
+            let mut changes = Map::from_iter([("title".to_owned(), given.clone())]);
+            complete_title(&json!({"title": stored}), &mut changes);
+            assert_eq!(changes["title"], expected, "{stored} and {given}");
+        }
+    }
 
     #[test]
     fn a_patch_merges_objects_and_null_takes_away() {

@@ -84,6 +84,7 @@ struct Value {
 struct Shown {
     name: String,
     owner: &'static str,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     updated_at: Timestamp,
 }
 

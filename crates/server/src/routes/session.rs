@@ -9,6 +9,7 @@ use haft_core::space::{Role, Space};
 use haft_core::user::{Scope, User};
 use haft_core::{CallError, ErrorKind, Message, Violation};
 use haft_store::{CredentialHash, Page};
+use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
@@ -33,9 +34,12 @@ haft_core::templates! {
     NOT_A_TOKEN = "login.notAToken",
         "the token is not known",
         "令牌无法识别";
+    NOT_ADMIN_TOKEN = "login.notAdminToken",
+        "a token of scope {scope} cannot begin a session, which may do all that its user may; use one of scope admin, or a name and password",
+        "权限范围为 {scope} 的令牌不能用于登录，因为会话拥有用户的全部权限；请使用 admin 令牌，或用户名和密码";
 }
 
-/// A session ends so long after it began.
+/// The lifetime of a session. One that was made from a token ends with that at the latest.
 const LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// More spaces than anyone looks at.
@@ -87,8 +91,10 @@ impl Given {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Me {
     user: User,
+    has_password: bool,
     space: Option<Space>,
     role: Role,
     scope: Scope,
@@ -120,19 +126,27 @@ async fn login(
     };
     let account = account.as_deref();
     let now = Instant::now();
-    if let Some(pause) = state.guesses.pause(address, account, now) {
+    if let Some(pause) = state.login_throttle.pause(address, account, now) {
         let error = CallError::new(ErrorKind::RateLimit, Message::new(&TOO_MANY_FAILURES));
         return Err(error.retry_after(pause).into());
     }
     // Counted first, so that many at once are no more than one after another.
-    state.guesses.failed(address, account, now);
+    state.login_throttle.failed(address, account, now);
+    let mut token_id = None;
     let (found, template) = match given {
         Login::Password { name, password } => (state.store.verify_password(&name, &password).await?, &WRONG),
         Login::Token { token } => {
             let visitor = state.visitors.of_token(token.expose_secret()).await?;
-            // A session may do all that its user may, so a token that may less does not make one.
-            let is_whole = |visitor: &std::sync::Arc<Visitor>| visitor.scope == Scope::Admin;
-            (visitor.filter(is_whole).map(|visitor| visitor.user.clone()), &NOT_A_TOKEN)
+            if let Some(visitor) = visitor.as_ref().filter(|visitor| visitor.scope != Scope::Admin) {
+                // The token was right: no guess is counted.
+                state.login_throttle.take_back(address);
+                let message = Message::new(&NOT_ADMIN_TOKEN).with("scope", visitor.scope.as_str());
+                return Err(CallError::new(ErrorKind::Permission, message).into());
+            }
+            if let Some(Via::Token(id)) = visitor.as_ref().map(|visitor| &visitor.via) {
+                token_id = Some(*id);
+            }
+            (visitor.map(|visitor| visitor.user.clone()), &NOT_A_TOKEN)
         }
         Login::Link { link } => {
             let hash = CredentialHash::of(link.expose_secret());
@@ -142,11 +156,14 @@ async fn login(
     let Some(user) = found else {
         return Err(CallError::new(ErrorKind::Unauthorized, Message::new(template)).into());
     };
-    state.guesses.was_none(address);
+    state.login_throttle.take_back(address);
     if let Some(account) = account {
-        state.guesses.succeeded(account);
+        state.login_throttle.succeeded(account);
     }
-    let session = state.store.create_session(user.id, LIFETIME).await?;
+    let session = match token_id {
+        Some(token) => state.store.create_session_of_token(user.id, token, LIFETIME).await?,
+        None => state.store.create_session(user.id, LIFETIME).await?,
+    };
     let Some(visitor) = state.visitors.of_session(session.expose_secret(), None).await? else {
         return Err(CallError::text(ErrorKind::Internal, "a new session is not there").into());
     };
@@ -155,10 +172,15 @@ async fn login(
     let cookie = format!(
         "{SESSION}={}; Path=/; HttpOnly; SameSite=Lax; Max-Age={}{secure}",
         session.expose_secret(),
-        LIFETIME.as_secs()
+        seconds_until(visitor.until)
     );
     set_cookie(&mut response, &cookie);
     Ok(response)
+}
+
+/// The time that a session has left, in seconds.
+fn seconds_until(end: Option<Timestamp>) -> i64 {
+    end.map_or(0, |end| end.duration_since(Timestamp::now()).as_secs())
 }
 
 async fn logout(State(state): State<AppState>, Who(visitor): Who) -> Result<Response, Failure> {
@@ -187,6 +209,7 @@ async fn answer(state: &AppState, visitor: &Visitor) -> Result<Response, Failure
     };
     let me = Me {
         user: visitor.user.clone(),
+        has_password: state.store.has_password(visitor.user.id).await?,
         space: state.store.get_space(visitor.space).await?,
         role: visitor.role,
         scope: visitor.scope,

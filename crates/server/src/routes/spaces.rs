@@ -47,40 +47,41 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/spaces", create)
             .needs(Needs::Identity)
-            .says("Makes a space; who makes it is its admin")
+            .says("Makes a space; who makes it is its admin").checks(Scope::Admin, "A token must have the scope admin.")
             .dry_run()
             .takes("SpaceInput")
             .answers(201, "Space"),
         Route::get("/spaces", list)
             .needs(Needs::Identity)
-            .says("The spaces one is a member of")
+            .says("Spaces of the current user; a token of lesser scope sees its own space").checks(Scope::Read, "A token of the scope admin, and a session, see all spaces of the user; other tokens see their own.")
             .pages()
             .answers(200, "SpaceList"),
-        Route::get("/spaces/{id}", show).needs(Needs::Identity).says("One space").answers(200, "Space"),
+        Route::get("/spaces/{id}", show).needs(Needs::Identity).says("One space").checks(Scope::Read, "For members of the space. A token of another space must have the scope admin.").answers(200, "Space"),
         Route::put("/spaces/{id}", rename)
             .needs(Needs::Identity)
-            .says("Renames a space")
+            .says("Renames a space").checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
             .dry_run()
             .takes("SpaceUpdate")
             .answers(200, "Space"),
         Route::delete("/spaces/{id}", remove)
             .needs(Needs::Identity)
-            .says("Deletes a space; one that is not empty only with force, and a personal one never")
+            .says("Deletes a space; one that is not empty only with force, and a personal one never").checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
             .parameter("force", "boolean", "Also when something is in it")
             .answers(200, "Space"),
         Route::get("/spaces/{id}/members", members)
             .needs(Needs::Identity)
-            .says("Who is in a space")
+            .says("Who is in a space").checks(Scope::Read, "For members of the space. A token of another space must have the scope admin.")
             .pages()
             .answers(200, "MemberList"),
         Route::put("/spaces/{id}/members/{user}", put_member)
             .needs(Needs::Identity)
-            .says("Lets a user into a space, or gives another role")
+            .says("Change the role of a member, or invite a user by name; an operator adds a user at once").checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
             .takes("MemberInput")
-            .answers(200, "Member"),
+            .answers(200, "Member")
+            .answers(202, "Invitation"),
         Route::delete("/spaces/{id}/members/{user}", remove_member)
             .needs(Needs::Identity)
-            .says("Takes a user out of a space; anyone may leave, but not the last admin")
+            .says("Takes a user out of a space; anyone may leave, but not the last admin").checks(Scope::Admin, "For admins of the space, and for members who leave; a token must have the scope admin.")
             .answers(200, "Member"),
     ]
 }
@@ -129,7 +130,14 @@ async fn list(
     Who(visitor): Who,
     Parameters(page): Parameters<ListOf>,
 ) -> Result<Response, Failure> {
-    let (spaces, next) = state.store.list_spaces(visitor.user.id, &page.checked()?).await?;
+    let page = page.checked()?;
+    // A token of lesser scope sees its own space only.
+    if !visitor.may_act_for_itself() {
+        let own = find(&state, &visitor, &visitor.space.to_string()).await?;
+        let own: Vec<Shown> = [own].into_iter().map(|(space, role)| Shown { space, role }).collect();
+        return Ok(envelope::page(&own, None));
+    }
+    let (spaces, next) = state.store.list_spaces(visitor.user.id, &page).await?;
     let spaces: Vec<Shown> = spaces.into_iter().map(|(space, role)| Shown { space, role }).collect();
     Ok(envelope::page(&spaces, next))
 }
@@ -210,7 +218,10 @@ async fn put_member(
     let MemberInput { role: given } = read(body)?;
     let (space, role) = find(&state, &visitor, &id).await?;
     check_admin(&visitor, role)?;
-    let user = find_user(&state, &user).await?;
+    let Some(user) = find_member(&state, &visitor, &space, &user).await? else {
+        let invitation = state.store_for(&visitor).invite(space.id, &user, given, &visitor.user).await?;
+        return Ok(envelope::success(StatusCode::ACCEPTED, invitation));
+    };
     state.store_for(&visitor).put_member(space.id, user.id, given).await?;
     state.visitors.forget();
     Ok(envelope::success(StatusCode::OK, Member { user_id: user.id, name: user.name, role: given }))
@@ -228,7 +239,7 @@ async fn remove_member(
     }
     let named = user;
     let user = find_user(&state, &named).await?;
-    let Some(role) = state.store.role_of(space.id, user.id).await? else {
+    let Some(role) = state.store.role_of_member(space.id, user.id).await? else {
         return Err(no_such_user(&named).into());
     };
     state.store_for(&visitor).remove_member(space.id, user.id).await?;
@@ -254,7 +265,7 @@ fn check_name(name: &str) -> Result<(), CallError> {
 }
 
 /// The space, as long as one is a member and has not come with a token for another.
-async fn find(state: &AppState, visitor: &Visitor, id: &str) -> Result<(Space, Role), CallError> {
+pub(crate) async fn find(state: &AppState, visitor: &Visitor, id: &str) -> Result<(Space, Role), CallError> {
     let not_found = || {
         let message = Message::new(&NO_SUCH_SPACE).with("name", id);
         CallError::new(ErrorKind::NotFound, message).detail("what", "space")
@@ -266,6 +277,28 @@ async fn find(state: &AppState, visitor: &Visitor, id: &str) -> Result<(Space, R
     let role = state.store.role_of(space, visitor.user.id).await?.ok_or_else(not_found)?;
     let space = state.store.get_space(space).await?.ok_or_else(not_found)?;
     Ok((space, role))
+}
+
+/// The user whose role an admin may set directly: a member, or for an operator any user.
+///
+/// Returns `None` if the user has to be invited. That holds for users who do not exist, too, so that an admin
+/// of a space cannot find out which accounts there are.
+async fn find_member(
+    state: &AppState,
+    visitor: &Visitor,
+    space: &Space,
+    named: &str,
+) -> Result<Option<User>, CallError> {
+    if visitor.may(Needs::Operator) {
+        return find_user(state, named).await.map(Some);
+    }
+    match find_user(state, named).await {
+        // A deactivated user keeps the role and acts with it again after activation.
+        Ok(user) if state.store.role_of_member(space.id, user.id).await?.is_some() => Ok(Some(user)),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// By id or by name.
@@ -281,10 +314,10 @@ async fn find_user(state: &AppState, named: &str) -> Result<User, CallError> {
     found.ok_or_else(|| no_such_user(named))
 }
 
-fn check_admin(visitor: &Visitor, role: Role) -> Result<(), CallError> {
+pub(crate) fn check_admin(visitor: &Visitor, role: Role) -> Result<(), CallError> {
     if role == Role::Admin && visitor.scope == Scope::Admin { Ok(()) } else { Err(not_allowed()) }
 }
 
-fn not_allowed() -> CallError {
+pub(crate) fn not_allowed() -> CallError {
     CallError::new(ErrorKind::Permission, Message::new(&NOT_ALLOWED))
 }

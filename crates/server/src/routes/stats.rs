@@ -64,12 +64,12 @@ async fn read(
     Ok(envelope::success(StatusCode::OK, shown(&stats, query.window, &names, circuits)))
 }
 
-/// What this server leaves alone for now, since it kept failing.
+/// Keys of the circuit breakers of the space that are open or half-open.
 fn open_circuits(state: &AppState, space: SpaceId) -> Vec<String> {
     let open = state.tools.open_circuits().into_iter().filter(|(of, _)| *of == space);
-    let mut origins: Vec<String> = open.map(|(_, origin)| origin).collect();
-    origins.sort();
-    origins
+    let mut keys: Vec<String> = open.map(|(_, key)| key).collect();
+    keys.sort();
+    keys
 }
 
 async fn query(state: &AppState, space: SpaceId, asked: Asked) -> Result<StatsQuery, CallError> {
@@ -98,7 +98,9 @@ async fn query(state: &AppState, space: SpaceId, asked: Asked) -> Result<StatsQu
 #[serde(rename_all = "camelCase")]
 struct Shown<'a> {
     window: &'static str,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     from: Timestamp,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     to: Timestamp,
     /// In seconds.
     step: i64,
@@ -130,6 +132,7 @@ struct ShownTotals<'a> {
 
 #[derive(Serialize)]
 struct ShownStep<'a> {
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     at: Timestamp,
     #[serde(flatten)]
     totals: ShownTotals<'a>,

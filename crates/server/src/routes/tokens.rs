@@ -38,17 +38,17 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/tokens", create)
             .needs(Needs::Identity)
-            .says("Makes a token for oneself, in this space or another one is a member of")
+            .says("Makes a token for oneself, in this space or another one is a member of").checks(Scope::Admin, "A token must have the scope admin. The new token allows no more, and lasts no longer, than the one that made it.")
             .takes("NewToken")
             .answers(201, "CreatedToken"),
         Route::get("/tokens", list)
             .needs(Needs::Identity)
-            .says("One's own tokens in this space, without their values")
+            .says("One's own tokens in this space, without their values").checks(Scope::Read, "For every member of the space.")
             .pages()
             .answers(200, "TokenList"),
         Route::delete("/tokens/{id}", remove)
             .needs(Needs::Identity)
-            .says("Takes a token back; it opens nothing from now on")
+            .says("Takes a token back; it opens nothing from now on").checks(Scope::Read, "Every token may delete itself. The user's other tokens need a session or a token of the scope admin; tokens of others need the role admin as well.")
             .answers(200, "Token"),
     ]
 }
@@ -87,9 +87,9 @@ async fn create(
     if expires_at.is_some_and(|at| at <= Timestamp::now()) {
         violations.push(Violation::new("expiresAt", Message::new(&IN_THE_PAST)));
     }
-    // What a token makes ends no later than it does; a session's may outlive it.
-    let latest = visitor.until.filter(|_| matches!(visitor.via, Via::Token(_)));
-    let expires_at = match (expires_at, latest) {
+    // A token ends no later than the one that made it, by itself or by its session. One that a password made may
+    // outlive the session.
+    let expires_at = match (expires_at, visitor.token_until) {
         (Some(at), Some(latest)) => Some(at.min(latest)),
         (at, latest) => at.or(latest),
     };

@@ -22,6 +22,9 @@ haft_core::templates! {
     NOT_YOURSELF = "users.notYourself",
         "nobody can shut themselves out or give up the installation; another admin may",
         "不能停用自己或放弃自己的管理员权限；请由其他管理员操作";
+    PASSWORD_OUTLIVES = "users.passwordOutlives",
+        "A token that expires cannot set its user's password, and neither can a session that was made from one: the password would outlast the token. Log in with the password or a login link from `haft admin reset`, or use a token that does not expire",
+        "会过期的令牌以及由它登录的会话不能设置该用户的密码，否则密码会比令牌更持久；请用密码或 `haft admin reset` 生成的登录链接登录，或使用不过期的令牌";
 }
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -97,6 +100,10 @@ async fn change(
     let Some(user) = state.store.get_user(id).await? else { return Err(not_found(&id.to_string()).into()) };
     if is_own && (is_active == Some(false) || is_admin == Some(false)) {
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_YOURSELF)).into());
+    }
+    // A password makes sessions and tokens that do not end with the credential that set it.
+    if is_own && password.is_some() && visitor.token_until.is_some() {
+        return Err(CallError::new(ErrorKind::Permission, Message::new(&PASSWORD_OUTLIVES)).into());
     }
     if let Some(password) = &password {
         state.store_for(&visitor).set_password(id, password).await?;

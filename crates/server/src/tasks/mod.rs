@@ -2,6 +2,8 @@
 //!
 //! Carrying runs out is the worker's, and calling tools the engine's.
 
+mod history;
+
 use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode};
@@ -16,6 +18,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+pub use self::history::LoggedCallHistory;
 use crate::app::AppState;
 use crate::envelope;
 use crate::error::Failure;
@@ -32,6 +35,10 @@ haft_core::templates! {
 
 /// A caller who gave a key, and no time, waits as long as a call may take.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+/// How long the answer to a call that needs approval waits for the approval to be listed. On a busy server the answer
+/// says `queued`, and the approval follows.
+const UNTIL_LISTED: Duration = Duration::from_secs(1);
 
 /// Runs, where they are kept, and how long.
 #[derive(Clone)]
@@ -191,10 +198,14 @@ impl Tasks {
             (false, None) if comes_later => Duration::from_millis(foreseen.tool.spec.total_timeout),
             (false, None) => LONGEST,
         };
-        let run = if patience.is_zero() {
-            run
-        } else {
+        let run = if !patience.is_zero() {
             self.runs.wait_for(caller.space, run.id, patience).await?.unwrap_or(run)
+        } else if foreseen.asks && run.status == RunStatus::Queued {
+            // The caller is told of a task whose approval is listed already.
+            let is_listed = |status: RunStatus| status == RunStatus::Waiting || status.is_final();
+            self.runs.wait_until(caller.space, run.id, UNTIL_LISTED, is_listed).await?.unwrap_or(run)
+        } else {
+            run
         };
         Ok(answer(&run, asked))
     }

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use haft_egress::Egress;
-use haft_engine::CallRecord;
+use haft_engine::{CallRecord, Supervisor};
 use opentelemetry::KeyValue;
 use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkError;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -72,6 +72,7 @@ impl Traces {
         settings: TraceSettings,
         egress: Egress,
         metrics: Arc<Metrics>,
+        supervisor: &Supervisor,
     ) -> Result<Self, ExporterBuildError> {
         let (queue, waiting) = mpsc::channel(WAITING);
         let (batch_waits, closing) = (Arc::<Notify>::default(), CancellationToken::new());
@@ -85,8 +86,13 @@ impl Traces {
             failure,
             told: None,
         };
-        #[expect(clippy::disallowed_methods, reason = "close() waits for it")]
-        let sender = Mutex::new(Some(tokio::spawn(sending.run())));
+        let sending = Arc::new(AsyncMutex::new(sending));
+        let start = move || {
+            let sending = sending.clone();
+            async move { sending.lock().await.run().await }
+        };
+        // close() waits for it.
+        let sender = Mutex::new(Some(supervisor.spawn("trace exporter", start)));
         Ok(Self { spans: SpanMaker::default(), queue, batch_waits, closing, sender, metrics })
     }
 
@@ -151,7 +157,7 @@ struct Sending {
 }
 
 impl Sending {
-    async fn run(mut self) {
+    async fn run(&mut self) {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(EVERY) => {}

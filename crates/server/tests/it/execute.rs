@@ -155,10 +155,37 @@ async fn options_do_what_they_say_in_both_spellings() {
 }
 
 #[tokio::test]
+async fn null_stands_for_the_default_of_every_option() {
+    let app = App::start().await;
+    let document = app.api.get("/api/openapi.json").await.body;
+    let options = &document["components"]["schemas"]["ExecuteTool"]["properties"]["options"]["properties"];
+    let names: Vec<&String> = options.as_object().expect("options").keys().collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let reply = app.execute("fixed", json!({"arguments": {"n": 1}, "options": {name: null}})).await;
+        assert_eq!((reply.status, &reply.data()["data"]), (200, &json!({"n": 1})), "{name}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_is_not_right_is_refused_by_name() {
     let app = App::start().await;
     for (body, message) in [
-        (json!({"argumens": {}}), "Invalid inputs: argumens: is not a known property"),
+        (
+            json!({"expression": "1+1"}),
+            "The body has no field `expression`. Put arguments under `arguments`.",
+        ),
+        (
+            json!({"argumens": {}, "n": 1, "options": {"timeout": 0}}),
+            "The body has no field `argumens`, `n`. Put arguments under `arguments`.",
+        ),
+        (json!({"arguments": {}, "timeout": 5}), "The body has no field `timeout`. Put it under `options`."),
+        (json!({"agent_id": "clerk"}), "The body has no field `agent_id`. Put it under `options`."),
+        (
+            json!({"expression": "1+1", "timeout": 5, "retries": 1}),
+            "The body has no field `expression`. Put arguments under `arguments`. \
+             The body has no fields `timeout`, `retries`. Put them under `options`.",
+        ),
         (
             json!({"options": {"timeout": 0}}),
             "Invalid inputs: options.timeout: 0 is not between 1 and 600000",
@@ -168,7 +195,14 @@ async fn a_body_that_is_not_right_is_refused_by_name() {
             json!({"options": {"mode": "later"}}),
             "Invalid inputs: options.mode: \"later\" is not one of \"sync\", \"async\", null",
         ),
-        (json!({"options": {"agentId": "x"}}), "Invalid inputs: options.agentId: \"x\" is not a \"uuid\""),
+        (
+            json!({"options": {"agentId": 7}}),
+            "Invalid inputs: options.agentId: 7 is not of types \"null\", \"string\"",
+        ),
+        (
+            json!({"options": {"timeout": "soon"}}),
+            "Invalid inputs: options.timeout: \"soon\" is not of types \"null\", \"integer\"",
+        ),
         (
             json!({"options": {"callId": "a b"}}),
             "Invalid inputs: options.callId: \"a b\" does not match \"^[!-~]{1,128}$\"",
@@ -206,4 +240,56 @@ async fn equal_reads_are_kept() {
     assert_eq!(app.execute("kept", json!({})).await.data()["cached"], false);
     let again = app.execute("kept", json!({})).await;
     assert_eq!((&again.data()["cached"], &again.data()["data"]), (&json!(true), &json!(1)));
+}
+
+#[tokio::test]
+async fn arguments_outside_of_arguments_are_named_in_both_languages() {
+    let app = App::start().await;
+    let body = json!({"expression": "1+1"});
+    let reply = app.execute("fixed", body.clone()).await;
+    assert_eq!((reply.status, reply.kind()), (400, "Validation"));
+    assert_eq!(reply.body["error"]["details"]["errors"][0]["path"], "expression");
+    let chinese = app.api.with("accept-language", "zh");
+    let reply = chinese.post("/api/tools/fixed/execute", &body).await;
+    assert_eq!(reply.message(), "请求体没有字段 `expression`。请将参数放在 `arguments` 下。");
+    let reply = chinese.post("/api/tools/fixed/execute", &json!({"timeout": 5})).await;
+    assert_eq!(reply.message(), "请求体没有字段 `timeout`。请将其放在 `options` 下。");
+}
+
+#[tokio::test]
+async fn durations_and_names_of_agents_are_accepted() {
+    let app = App::start().await;
+    let agent = json!({"name": "clerk", "bindings": [{"toolId": "fixed", "overrides": {"timeout": "2m"}}],
+        "config": {"maxSeconds": "1h30m"}});
+    let made = app.api.post("/api/agents", &agent).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    assert_eq!(made.data()["bindings"][0]["overrides"]["timeout"], 120_000);
+    assert_eq!(made.data()["config"]["maxSeconds"], 5_400);
+    for name in ["clerk", made.data()["id"].as_str().expect("an id")] {
+        let options = json!({"options": {"agentId": name, "timeout": "30s", "retryDelay": "1ms"}});
+        assert_eq!(app.execute("fixed", options).await.status, 200, "{name}");
+    }
+    let nobody = app.execute("fixed", json!({"options": {"agentId": "nobody"}})).await;
+    assert_eq!((nobody.status, nobody.message()), (404, "there is no agent nobody"));
+
+    let mut tool = mock("timed", json!([]));
+    for (field, written) in
+        [("timeout", "45s"), ("totalTimeout", "2m"), ("retryDelay", "500ms"), ("cacheTtl", "1h")]
+    {
+        tool[field] = json!(written);
+    }
+    let tool = app.api.post("/api/tools", &tool).await;
+    let kept = ["timeout", "totalTimeout", "retryDelay", "cacheTtl"].map(|field| tool.data()[field].clone());
+    assert_eq!(kept, [45_000, 120_000, 500, 3_600].map(|number| json!(number)), "{}", tool.body);
+    let alert = app.api.post("/api/alerts", &json!({"metric": "p95", "above": 1, "forSeconds": "5m"})).await;
+    assert_eq!(alert.data()["forSeconds"], 300, "{}", alert.body);
+    for (path, body) in [
+        ("/api/tools", json!({"name": "bad", "description": "A mock.", "type": "mock", "timeout": "soon"})),
+        ("/api/tools", json!({"name": "bad", "description": "A mock.", "type": "mock", "timeout": "1d"})),
+        ("/api/alerts", json!({"metric": "p95", "above": 1, "forSeconds": "500ms"})),
+        ("/api/agents", json!({"name": "bad", "config": {"maxSeconds": "2d"}})),
+    ] {
+        let reply = app.api.post(path, &body).await;
+        assert_eq!((reply.status, reply.kind()), (400, "Validation"), "{body}: {}", reply.body);
+    }
 }

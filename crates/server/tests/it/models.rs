@@ -28,6 +28,7 @@ async fn what_another_process_stores_is_found_and_then_no_database_is_asked() {
         api_key: None,
         models: vec!["m".to_owned()],
         script: Some(json!([{"text": "Hello."}])),
+        text_tool_calls: false,
         by_operator: false,
     };
     // Past the API, as another process would.

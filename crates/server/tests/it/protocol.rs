@@ -63,6 +63,7 @@ async fn unknown_routes_and_methods_have_the_envelope_too() {
     assert_eq!(reply.header("allow"), Some("POST"));
     let reply = app.api.get("/api/tools/%FF").await;
     assert_eq!((reply.status, reply.kind()), (400, "BadRequest"));
+    assert_eq!(reply.message(), "The path cannot be read: it must be UTF-8, percent-encoded.");
     let reply = app.api.get("/api/tools/..%2F..%2Fetc").await;
     assert_eq!((reply.status, reply.kind()), (404, "NotFound"));
 }
@@ -101,19 +102,19 @@ async fn a_body_must_say_that_it_is_json_and_be_it() {
         assert_eq!(post(content_type, b"{}").await.status, 200, "{content_type}");
     }
     for (body, reason) in [
-        (b"".as_slice(), "EOF"),
-        (b"{", "EOF"),
-        (b"{]", "key must be a string"),
+        (b"".as_slice(), "it ends too early at line 1, column 0"),
+        (b"{", "it ends too early at line 1, column 1"),
+        (b"{]", "a key must be a string at line 1, column 2"),
         (b"nonsense", "expected"),
         (b"{\"arguments\":{\"a\":1,\"a\":2}}", "the key \"a\" stands twice"),
         (b"{\"a\":\"\\u0000\"}", "NUL"),
-        (b"{\"a\":\"\\ud800\"}", "hex escape"),
-        (b"{\"a\":\"\xff\"}", "unicode"),
+        (b"{\"a\":\"\\ud800\"}", "a character or an escape that JSON does not allow"),
+        (b"{\"a\":\"\xff\"}", "a character or an escape that JSON does not allow"),
         (b"{\"a\":123456789012345678901234567890}", "too large to be kept exactly"),
     ] {
         let reply = post("application/json", body).await;
         assert_eq!((reply.status, reply.kind()), (400, "BadRequest"), "{reason}");
-        assert!(reply.message().starts_with("the body is not good JSON: "), "{}", reply.message());
+        assert!(reply.message().starts_with("The body is not valid JSON: "), "{}", reply.message());
         assert!(reply.message().contains(reason), "{} lacks {reason}", reply.message());
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -123,6 +124,34 @@ async fn a_body_must_say_that_it_is_json_and_be_it() {
         .send(Method::POST, "/api/tools", deep.into_bytes())
         .await;
     assert_eq!(reply.status, 400);
+}
+
+#[tokio::test]
+async fn an_unreadable_body_names_its_field_in_the_language_of_the_caller() {
+    let app = App::start().await;
+    let (en, zh) = (app.api.with("accept-language", "en"), app.api.with("accept-language", "zh"));
+    let not_an_object = ("(root)", "The body must be a JSON object.", "请求体必须是 JSON 对象。");
+    for (body, (path, in_english, in_chinese)) in [
+        (
+            json!({"key": 5}),
+            (
+                "key",
+                "Invalid inputs: key: has the wrong type; expected text",
+                "输入无效：key: 类型错误；应为文本",
+            ),
+        ),
+        (json!({}), ("key", "Invalid inputs: key: is required", "输入无效：key: 为必填项")),
+        (json!([]), not_an_object),
+        (json!(["http://api.example.com"]), not_an_object),
+        (json!("http://api.example.com"), not_an_object),
+        (json!(null), not_an_object),
+    ] {
+        for (client, words) in [(&en, in_english), (&zh, in_chinese)] {
+            let reply = client.post("/api/circuits/reset", &body).await;
+            assert_eq!((reply.status, reply.kind(), reply.message()), (400, "Validation", words), "{body}");
+            assert_eq!(reply.body["error"]["details"]["errors"][0]["path"], path, "{body}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -283,7 +312,7 @@ async fn a_stop_ends_with_the_grace_time_and_cancels_what_is_left() {
     let call = tokio::spawn(async move { api.post("/api/tools/slow/execute", &json!({})).await });
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     app.stop.cancel();
-    app.served.await.expect("no panic").expect("served");
+    app.served.await.expect("no panic");
     app.engine.stop();
     let reply = call.await.expect("no panic");
     assert_eq!((reply.status, reply.kind()), (499, "Cancelled"));

@@ -10,7 +10,7 @@ use haft_engine::{
     Arguments, BoxFuture, BreakerSettings, Builder, CallContext, CallError, CallRecord, CallSink,
     ConfigError, Effect, Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService,
 };
-use haft_server::{ModelSettings, Settings, StoredModels, StoredSecrets, StoredTools};
+use haft_server::{ConnectionSettings, ModelSettings, Settings, StoredModels, StoredSecrets, StoredTools};
 use haft_store::{CallLog, Database, Key, MasterKeys, Store};
 use haft_testkit::Client;
 use secrecy::SecretString;
@@ -80,7 +80,7 @@ pub(crate) struct App {
     pub(crate) models: Arc<StoredModels>,
     /// What is served, for who wants to ask it without a connection.
     pub(crate) app: haft_server::App,
-    pub(crate) served: JoinHandle<std::io::Result<()>>,
+    pub(crate) served: JoinHandle<()>,
     pub(crate) stop: CancellationToken,
     _stop: DropGuard,
 }
@@ -120,7 +120,13 @@ impl App {
         let app =
             haft_server::App::new(tools, kept, secrets.clone(), models.clone(), egress, metrics, settings);
         let stop = app.stopping();
-        let served = tokio::spawn(haft_server::serve(listener, app.router(), stop.clone(), grace));
+        let served = tokio::spawn(haft_server::serve(
+            listener,
+            app.clone(),
+            ConnectionSettings::default(),
+            stop.clone(),
+            grace,
+        ));
         Self {
             api: Client::new(&url, TOKEN),
             url,

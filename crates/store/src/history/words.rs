@@ -68,6 +68,8 @@ words! {
         /// A secret has a value, the first or another.
         Set = "set",
         PasswordSet = "passwordSet",
+        /// A user was invited into a space, and can accept or decline.
+        Invited = "invited",
         /// Somebody is in a space now.
         Added = "added",
         /// Somebody is no longer in a space.

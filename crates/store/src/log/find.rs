@@ -99,6 +99,18 @@ impl CallLog {
         }
     }
 
+    /// The newest calls that have a call id, with their bodies: at most `most`.
+    pub async fn of_call(
+        &self,
+        space: SpaceId,
+        call: &CallId,
+        most: u64,
+    ) -> Result<Vec<LoggedCall>, CallError> {
+        let values = vec![uuid(space), Arg::from(call.as_str()), Arg::from(most)];
+        let sql = newest(BY_CALL_ID, "$3");
+        self.db().rows(AssertSqlSafe(sql), values).await?.iter().map(logged_call).collect()
+    }
+
     async fn read(
         &self,
         condition: &'static str,
@@ -171,10 +183,15 @@ const BY_CALL_ID: &str = "l.call_id = $2";
 
 /// The statement that reads the last row that meets a condition, with its bodies.
 fn the_last(condition: &'static str) -> String {
+    newest(condition, "1")
+}
+
+/// The statement that reads the newest rows that meet a condition, with their bodies.
+fn newest(condition: &'static str, most: &'static str) -> String {
     format!(
         "SELECT {}, b.arguments, b.result FROM tool_call_log l
          JOIN tool_call_bodies b ON b.seq = l.seq AND b.id = l.id
-         WHERE l.space_id = $1 AND {condition} ORDER BY l.id DESC LIMIT 1",
+         WHERE l.space_id = $1 AND {condition} ORDER BY l.id DESC LIMIT {most}",
         columns()
     )
 }

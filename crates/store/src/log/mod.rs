@@ -42,10 +42,8 @@ use self::names::Names;
 use self::rollup::Pending;
 use crate::db::{Db, args};
 use crate::postgres::PostgresDb;
-use crate::sqlite::SqliteDb;
+use crate::sqlite::{LOG_FILE, SqliteDb};
 use crate::store::Database;
-
-const FILE: &str = "calls.db";
 
 /// Rows come many at a time, and each page is written twice, with a call to the system for each.
 const PAGE: u32 = 8192;
@@ -67,7 +65,7 @@ impl CallLog {
         let db = match database {
             Database::Sqlite(directory) => {
                 // A power cut may take the last half minute of the log: to wait for the disk would cost every call.
-                Db::Sqlite(SqliteDb::beside(directory, FILE, PAGE, SqliteSynchronous::Normal, "").await?)
+                Db::Sqlite(SqliteDb::beside(directory, LOG_FILE, PAGE, SqliteSynchronous::Normal, "").await?)
             }
             Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
             Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),
@@ -80,9 +78,19 @@ impl CallLog {
         Ok(log)
     }
 
-    /// Whether the log can be read.
+    /// Fails if the log cannot be read, or a statement found its file damaged.
     pub async fn check(&self) -> Result<(), CallError> {
+        if let Db::Sqlite(db) = self.db() {
+            db.damage.check(LOG_FILE)?;
+        }
         self.db().row("SELECT seq FROM tool_call_chain WHERE id = 1", args![]).await.map(drop)
+    }
+
+    /// Looks for damaged pages in the file of an embedded log; `check` fails after one was found.
+    pub async fn check_pages(&self) {
+        if let Db::Sqlite(db) = self.db() {
+            db.check_pages().await;
+        }
     }
 
     /// Lets go of the connections; whatever is asked afterwards is `Unavailable`.

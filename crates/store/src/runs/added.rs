@@ -50,7 +50,7 @@ pub(crate) const SQLITE_RESTED: &str = "
         SELECT RAISE(ABORT, 'somebody else has the run') WHERE NOT EXISTS (
             SELECT 1 FROM runs
             WHERE id = NEW.run_id AND epoch = NEW.epoch AND status = 'waiting' AND waiting_for = 'inbox');
-        UPDATE runs SET epoch = epoch + 1, worker = NULL, cancel_asked = 0, changed_at = NEW.at
+        UPDATE runs SET epoch = epoch + 1, claimed_by = NULL, cancel_asked = 0, changed_at = NEW.at
         WHERE id = NEW.run_id;
         INSERT INTO run_steps (run_id, space_id, key, n, effect, state, output, expired, ended_at, created_at)
         VALUES (NEW.run_id, NEW.space_id, '+' || (NEW.epoch + 1), NEW.n, NEW.effect, 'done', NEW.output, 0, NEW.at, NEW.at);

@@ -9,10 +9,10 @@ use haft_core::{BoxFuture, CallError, RunId};
 use haft_runs::{Claimed, Held, Lease, Step, WorkerId};
 use jiff::Timestamp;
 
-use super::row::{NEVER, STEPS, run, run_columns, steps};
+use super::row::{NEVER, RUN_COLUMNS, STEPS, run, run_columns, steps};
 use super::writer::{Batch, Write};
 use crate::db::{Tx, args};
-use crate::failure;
+use crate::{failure, migrate};
 
 /// So many that were waiting or lost are queued at once.
 const MOST_WOKEN: u64 = 500;
@@ -50,11 +50,12 @@ impl Write for Claim {
 const EXPIRE: &str = "UPDATE run_steps SET state = 'done', expired = 1, ended_at = $1
     WHERE state = 'waiting' AND until_at IS NOT NULL AND until_at <= $1";
 
+/// `worker` belongs to programs from before `claimed_by`, which lose a run that they held too long.
 macro_rules! wake {
     ($lock:literal) => {
         concat!(
             "UPDATE runs SET deaths = deaths + CASE WHEN status = 'running' THEN 1 ELSE 0 END,
-                    status = 'queued', waiting_for = NULL, worker = NULL, changed_at = $1
+                    status = 'queued', waiting_for = NULL, claimed_by = NULL, worker = NULL, changed_at = $1
              WHERE id IN (SELECT id FROM runs WHERE status IN ('scheduled', 'waiting', 'running') AND due_at <= $1
                           ORDER BY due_at LIMIT $2",
             $lock,
@@ -63,16 +64,29 @@ macro_rules! wake {
     };
 }
 
+/// 1 if the run's user may not call tools in its space: deleted, deactivated, not a member or only a viewer.
+macro_rules! is_denied {
+    () => {
+        "CAST(CASE WHEN user_id IS NULL OR EXISTS (
+                 SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
+                 WHERE m.space_id = runs.space_id AND m.user_id = runs.user_id
+                     AND u.is_active = 1 AND m.role <> 'viewer')
+             THEN 0 ELSE 1 END AS BIGINT)"
+    };
+}
+
 macro_rules! take {
     ($lock:literal) => {
         concat!(
-            "UPDATE runs SET status = 'running', epoch = epoch + 1, worker = $1, due_at = $2,
+            "UPDATE runs SET status = 'running', epoch = epoch + 1, claimed_by = $1, due_at = $2,
                     started_at = COALESCE(started_at, $3), changed_at = $3
              WHERE id IN (SELECT id FROM runs WHERE status = 'queued' AND space_id = $4 AND lane = $5
                           ORDER BY priority DESC, due_at, id LIMIT $6",
             $lock,
             ") RETURNING ",
-            run_columns!()
+            run_columns!(),
+            ", ",
+            is_denied!()
         )
     };
 }
@@ -104,6 +118,8 @@ impl Claim {
         let is_postgres = matches!(batch.tx, Tx::Postgres(_));
         if is_postgres {
             batch.tx.row(POSTGRES_LOCK, args![]).await?;
+            // Runs may hold what only a newer program understands.
+            migrate::check_version(batch.tx.row(migrate::ACTUAL, args![]).await?)?;
         }
         batch.tx.run(EXPIRE, args![batch.now]).await?;
         let wake = if is_postgres { wake!(" FOR UPDATE SKIP LOCKED") } else { wake!("") };
@@ -185,10 +201,10 @@ impl Claim {
         let until = Timestamp::from_microsecond(until).map_err(failure::unreadable)?;
         let worker = self.worker.0.to_string();
         let rows = batch.tx.rows(sql, args![worker, until, batch.now, space, lane, most]).await?;
-        let held = |row| {
+        let held = |row: crate::row::Row| {
             let run = run(&row)?;
             let lease = Lease { run: run.id, epoch: run.epoch };
-            Ok(Held { run, lease, steps: Vec::new() })
+            Ok(Held { run, lease, steps: Vec::new(), is_denied: row.flag(RUN_COLUMNS)? })
         };
         rows.into_iter().map(held).collect()
     }

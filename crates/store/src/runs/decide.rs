@@ -130,15 +130,19 @@ impl RunJournal {
         Ok(true)
     }
 
-    /// Tries a run once more that did not do what it should. Steps of these names are done anew.
+    /// Queues a run again that failed, was cancelled or is unknown, with `input` in place of its own. Steps named in
+    /// `anew` are executed again.
     pub async fn retry(
         &self,
         space: SpaceId,
         id: RunId,
-        by: Option<UserId>,
+        by: UserId,
+        input: &Value,
         anew: &[&str],
     ) -> Result<Run, CallError> {
-        let after = self.said(space, id, by, &failure::TASK, async |tx, now, before| {
+        let sealed = self.0.store.seal_arguments((space, id), input)?;
+        let input = sealed.as_ref().unwrap_or(input).to_string();
+        let after = self.said(space, id, Some(by), &failure::TASK, async |tx, now, before| {
             match before.status {
                 RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
                 RunStatus::Succeeded => return Err(conflict(&ENDED, before.status)),
@@ -154,9 +158,9 @@ impl RunJournal {
             tx.run(sql, args![id]).await?;
             let sql =
                 "UPDATE runs SET status = 'queued', due_at = $2, deaths = 0, cancel_asked = 0, dead_letter = 0,
-                              output = NULL, progress = NULL, ended_at = NULL, changed_at = $2
+                              output = NULL, progress = NULL, ended_at = NULL, changed_at = $2, input = $3
                        WHERE id = $1";
-            tx.run(sql, args![id, now]).await?;
+            tx.run(sql, args![id, now, input]).await?;
             let details = json!({"was": before.status});
             Ok(Said { what: What::Task, action: Action::Retried, details })
         });
@@ -192,10 +196,12 @@ impl RunJournal {
         answer: (&str, Value),
     ) -> Result<Run, CallError> {
         let (key, value) = answer;
+        let stored = self.0.store.seal_arguments((space, id), &value)?;
+        let stored = stored.as_ref().unwrap_or(&value).to_string();
         let after = self.said(space, id, by, &failure::APPROVAL, async |tx, now, _| {
             let sql = "SELECT 1 FROM run_steps WHERE run_id = $1 AND key = $2 AND (until_at IS NULL OR until_at > $3)";
             let is_in_time = tx.row(sql, args![id, key, now]).await?.is_some();
-            if !is_in_time || !deliver(tx, now, id, key, &value.to_string()).await? {
+            if !is_in_time || !deliver(tx, now, id, key, &stored).await? {
                 return Err(CallError::new(ErrorKind::Conflict, Message::new(&DECIDED)));
             }
             let mut details = json!({});
@@ -216,7 +222,7 @@ impl RunJournal {
 
 async fn end(tx: &mut Tx, id: RunId, now: Timestamp, ended: &Ended) -> Result<(), CallError> {
     let sql = "UPDATE runs SET status = $2, output = $3, dead_letter = $4, ended_at = $5, changed_at = $5,
-                      due_at = $6, worker = NULL, waiting_for = NULL
+                      due_at = $6, claimed_by = NULL, waiting_for = NULL
                WHERE id = $1 RETURNING parent_id, parent_step";
     let output = ended.output.to_string();
     let never = Arg::Int(Some(NEVER));

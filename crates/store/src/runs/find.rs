@@ -1,9 +1,10 @@
 //! Looking at runs: one, a page of them, those that changed, what waits for a person, and how many there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use haft_core::{CallError, RunId, SpaceId};
 use haft_runs::{Run, RunStatus, Step, StepState, WholeRun};
+use jiff::Timestamp;
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 
@@ -50,6 +51,10 @@ impl RunCounts {
 }
 
 const BY_ID: &str = by_id!("");
+
+/// How many runs one statement looks up by their ids.
+const MOST_AT_ONCE: usize = 500;
+
 const LIVE: &str =
     "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE program = 'call' AND ended_at IS NULL
     GROUP BY space_id, lane, status";
@@ -78,7 +83,8 @@ pub struct RunSummary {
 
 impl RunJournal {
     pub async fn get(&self, space: SpaceId, id: RunId) -> Result<Option<Run>, CallError> {
-        self.db().row(BY_ID, args![space, id]).await?.map(|row| run(&row)).transpose()
+        let found = self.db().row(BY_ID, args![space, id]).await?.map(|row| run(&row)).transpose()?;
+        Ok(found.map(|run| self.0.store.opened_run(run)))
     }
 
     /// A run of a space with what it did, in the order in which it began it.
@@ -96,9 +102,32 @@ impl RunJournal {
         }
     }
 
-    /// What a run did, in the order in which it began it.
+    /// What a run did, in the order in which it began it, with decrypted arguments.
     pub async fn steps(&self, space: SpaceId, id: RunId) -> Result<Vec<Step>, CallError> {
-        Ok(self.whole(space, id).await?.map(|whole| whole.steps).unwrap_or_default())
+        let steps = self.whole(space, id).await?.map(|whole| whole.steps).unwrap_or_default();
+        Ok(self.0.store.opened_steps((space, id), steps))
+    }
+
+    /// When runs of a space ended, for those that have ended and are still stored.
+    pub async fn ended_at(
+        &self,
+        space: SpaceId,
+        runs: &[RunId],
+    ) -> Result<HashMap<RunId, Timestamp>, CallError> {
+        let mut ended = HashMap::new();
+        for some in runs.chunks(MOST_AT_ONCE) {
+            let places: Vec<String> = (2..some.len() + 2).map(|place| format!("${place}")).collect();
+            let places = places.join(", ");
+            let sql = format!(
+                "SELECT id, ended_at FROM runs WHERE space_id = $1 AND id IN ({places}) AND ended_at IS NOT NULL"
+            );
+            let values = std::iter::once(Arg::from(space)).chain(some.iter().map(|id| Arg::from(*id)));
+            // Of constants alone: the ids are arguments.
+            for row in self.db().rows(AssertSqlSafe(sql), values.collect::<Vec<_>>()).await? {
+                ended.insert(row.id(0)?, row.time(1)?);
+            }
+        }
+        Ok(ended)
     }
 
     /// Calls that are runs, the newest first.

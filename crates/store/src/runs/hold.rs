@@ -172,7 +172,7 @@ const LET_GO: &str = "UPDATE runs SET
         due_at = CASE WHEN told.is_so THEN $6 ELSE $7 END,
         waiting_for = CASE WHEN told.is_so THEN NULL ELSE $8 END,
         cancel_asked = CASE WHEN $4 = 1 THEN 0 ELSE cancel_asked END,
-        worker = NULL, deaths = 0, changed_at = $6
+        claimed_by = NULL, deaths = 0, changed_at = $6
     FROM (SELECT $3 = 1 OR ($4 = 0 AND r.cancel_asked = 1)
               OR EXISTS (SELECT 1 FROM run_inbox i WHERE i.run_id = $1 AND i.n > $5) AS is_so
           FROM runs r WHERE r.id = $1) AS told
@@ -201,7 +201,7 @@ impl Write for Finish {
 
 const FINISH: &str =
     "UPDATE runs SET status = $3, output = $4, dead_letter = $5, ended_at = $6, changed_at = $6,
-        due_at = $7, worker = NULL, waiting_for = NULL
+        due_at = $7, claimed_by = NULL, waiting_for = NULL
     WHERE id = $1 AND epoch = $2 AND status = 'running' RETURNING space_id, parent_id, parent_step";
 
 impl Finish {
@@ -227,6 +227,7 @@ impl Finish {
 pub(super) struct Release {
     pub(super) lease: Lease,
     pub(super) done: Arc<[DoneStep]>,
+    pub(super) has_crashed: bool,
 }
 
 impl Write for Release {
@@ -240,9 +241,11 @@ impl Write for Release {
             };
             let Lease { run, epoch } = self.lease;
             batch.add_steps((run, &space), &self.done, &[]).await?;
-            let sql = "UPDATE runs SET status = 'queued', due_at = $3, worker = NULL, changed_at = $3
+            let sql =
+                "UPDATE runs SET status = 'queued', deaths = deaths + $4, due_at = $3, claimed_by = NULL,
+                           changed_at = $3
                        WHERE id = $1 AND epoch = $2";
-            batch.tx.run(sql, args![run, epoch, batch.now]).await?;
+            batch.tx.run(sql, args![run, epoch, batch.now, self.has_crashed]).await?;
             batch.wakes = true;
             Ok(true)
         })
@@ -339,13 +342,13 @@ impl Renew {
         let worker = self.worker.0.to_string();
         let rows = match self.lease {
             Some(_) => {
-                let sql = "UPDATE runs SET due_at = $2 WHERE worker = $1 AND status = 'running'
+                let sql = "UPDATE runs SET due_at = $2 WHERE claimed_by = $1 AND status = 'running'
                            RETURNING id, epoch, cancel_asked, changed_at";
                 batch.tx.rows(sql, args![worker, Arg::Int(Some(later(batch.now, self.lease)))]).await?
             }
             None => {
                 let sql = "SELECT id, epoch, cancel_asked, changed_at FROM runs
-                           WHERE worker = $1 AND status = 'running'";
+                           WHERE claimed_by = $1 AND status = 'running'";
                 batch.tx.rows(sql, args![worker]).await?
             }
         };
@@ -364,7 +367,7 @@ impl Renew {
             let age = batch.now.duration_since(row.time(3)?);
             if age.unsigned_abs() > self.forgotten {
                 tracing::warn!(run.id = %lease.run, "A run that nobody here carries on is given back");
-                let sql = "UPDATE runs SET status = 'queued', due_at = $3, worker = NULL, changed_at = $3
+                let sql = "UPDATE runs SET status = 'queued', due_at = $3, claimed_by = NULL, changed_at = $3
                            WHERE id = $1 AND epoch = $2 AND status = 'running'";
                 batch.tx.run(sql, args![lease.run, lease.epoch, batch.now]).await?;
                 batch.wakes = true;
@@ -387,7 +390,7 @@ impl Write for Recover {
             if let Tx::Postgres(_) = &batch.tx {
                 return Ok(0);
             }
-            let sql = "UPDATE runs SET status = 'queued', deaths = deaths + 1, due_at = $1, worker = NULL, changed_at = $1
+            let sql = "UPDATE runs SET status = 'queued', deaths = deaths + 1, due_at = $1, claimed_by = NULL, changed_at = $1
                        WHERE status = 'running'";
             batch.wakes = true;
             batch.tx.run(sql, args![batch.now]).await

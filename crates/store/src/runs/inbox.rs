@@ -37,7 +37,7 @@ const BY_KEY: &str =
     "SELECT key_digest FROM run_inbox WHERE space_id = $1 AND run_id = $2 AND letter_key = $3";
 
 const TAKE: &str = concat!(
-    "UPDATE runs SET status = 'running', epoch = epoch + 1, worker = $2, due_at = $3, waiting_for = NULL,
+    "UPDATE runs SET status = 'running', epoch = epoch + 1, claimed_by = $2, due_at = $3, waiting_for = NULL,
          cancel_asked = 0,
          started_at = COALESCE(started_at, $4), changed_at = $4
      WHERE id = $1 AND status = 'waiting' RETURNING ",
@@ -73,7 +73,7 @@ impl Send {
                 let run = run(&row)?;
                 let lease = Lease { run: run.id, epoch: run.epoch };
                 let steps = steps_of(batch, run.id).await?;
-                Ok(Ok(Sent::Held(Box::new(Held { run, lease, steps }))))
+                Ok(Ok(Sent::Held(Box::new(Held::authorized(run, lease, steps)))))
             }
             Place::Here(_) | Place::Queue => {
                 batch.wakes |= wake(&mut batch.tx, batch.now, *id, is_waited_for).await?;

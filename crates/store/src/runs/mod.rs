@@ -13,6 +13,7 @@ mod inbox;
 mod news;
 mod retention;
 mod row;
+mod sealed;
 mod start;
 mod start_waiting;
 mod take;
@@ -31,6 +32,7 @@ use sqlx::PgPool;
 use sqlx::postgres::PgListener;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 pub use self::conversations::{ChangedConversation, ConversationFilter};
 pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
@@ -93,8 +95,13 @@ impl RunJournal {
         let (bell, clock) = (Arc::new(Bell::new()), Arc::new(Clock::start()));
         let mut listening = JoinSet::new();
         if let Db::Postgres(db) = store.db() {
-            listening.spawn(listen(db.pool.clone(), bell.clone()));
+            let (pool, bell, supervisor) = (db.pool.clone(), bell.clone(), store.supervisor().clone());
+            listening.spawn(async move {
+                let start = || listen(pool.clone(), bell.clone());
+                supervisor.run("run listener", &CancellationToken::new(), start).await;
+            });
         }
+        let left = writer::write_once(store, &clock, Recover).await?;
         let journal = Self(Arc::new(Inner {
             store: store.clone(),
             writer: Writer::start(store.clone(), clock.clone(), bell.clone()),
@@ -104,7 +111,6 @@ impl RunJournal {
             after: Mutex::default(),
             _listening: listening,
         }));
-        let left = journal.0.writer.keep(Recover).await?;
         if left > 0 {
             tracing::info!(runs = left, "Runs that were under way when the server ended go on");
         }
@@ -123,8 +129,19 @@ impl RunJournal {
 
 impl Journal for RunJournal {
     fn start(&self, new: Arc<NewRun>, lease: Duration) -> Kept<'_, Started> {
-        let start = Start { new, lease: self.lease(lease), rooms: self.0.rooms.clone() };
-        Box::pin(async move { self.0.writer.keep(start).await? })
+        Box::pin(async move {
+            let store = &self.0.store;
+            let new = match store.seal_arguments((new.space, new.id), &new.input)? {
+                Some(input) => Arc::new(NewRun { input: Arc::new(input), ..NewRun::clone(&new) }),
+                None => new,
+            };
+            let start = Start { new, lease: self.lease(lease), rooms: self.0.rooms.clone() };
+            Ok(match self.0.writer.keep(start).await?? {
+                Started::Queued(run) => Started::Queued(store.opened_run(run)),
+                Started::Held(held) => Started::Held(store.opened_held(held)),
+                Started::Before(run) => Started::Before(store.opened_run(run)),
+            })
+        })
     }
 
     fn start_waiting(&self, new: Arc<NewRun>, done: DoneSteps) -> Kept<'_, ()> {
@@ -148,7 +165,8 @@ impl Journal for RunJournal {
             let claim = claim::Claim { worker, most, lease: self.lease(lease), after };
             let (claimed, next) = self.0.writer.keep(claim).await?;
             *self.0.after.lock().unwrap_or_else(PoisonError::into_inner) = next;
-            Ok(claimed)
+            let held = claimed.held.into_iter().map(|held| self.0.store.opened_held(held)).collect();
+            Ok(Claimed { held, ..claimed })
         })
     }
 
@@ -185,7 +203,11 @@ impl Journal for RunJournal {
     }
 
     fn release(&self, lease: Lease, done: Arc<[DoneStep]>) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Release { lease, done }))
+        Box::pin(self.0.writer.keep(Release { lease, done, has_crashed: false }))
+    }
+
+    fn release_after_panic(&self, lease: Lease) -> Kept<'_, bool> {
+        Box::pin(self.0.writer.keep(Release { lease, done: Arc::default(), has_crashed: true }))
     }
 
     fn deliver(&self, run: RunId, key: String, asked: Option<Value>, output: Value) -> Kept<'_, bool> {

@@ -22,7 +22,7 @@ macro_rules! run_columns {
 pub(super) use run_columns;
 
 /// So many are these.
-const RUN_COLUMNS: usize = 27;
+pub(super) const RUN_COLUMNS: usize = 27;
 
 /// Far enough in the future never to come.
 pub(super) const NEVER: i64 = 253_000_000_000_000_000;

@@ -55,7 +55,7 @@ const BY_KEY: &str =
 
 const INSERT: &str = "INSERT INTO runs
         (id, space_id, user_id, program, lane, lane_limit, name, call_id, agent_id, conversation_id, input, priority,
-         status, due_at, epoch, worker, deaths, most_deaths, cancel_asked, dead_letter, run_key, key_digest,
+         status, due_at, epoch, claimed_by, deaths, most_deaths, cancel_asked, dead_letter, run_key, key_digest,
          parent_id, parent_step, created_at, started_at, changed_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 0, $17, 0, 0, $18, $19, $20, $21,
             $22, $23, $22)
@@ -124,7 +124,7 @@ impl Start {
         }
         let lease = Lease { run: kept.id, epoch: kept.epoch };
         Ok(Ok(if is_here && kept.status == RunStatus::Running {
-            Started::Held(Held { run: kept, lease, steps: Vec::new() })
+            Started::Held(Held::authorized(kept, lease, Vec::new()))
         } else if is_new {
             Started::Queued(kept)
         } else {

@@ -39,7 +39,7 @@ impl Write for Take {
 
 /// Whoever sends something to a run that is at rest has it go on, so one that still is has heard all.
 const TAKE: &str =
-    "UPDATE runs SET status = $3, epoch = epoch + 1, worker = $4, due_at = $5, waiting_for = $6,
+    "UPDATE runs SET status = $3, epoch = epoch + 1, claimed_by = $4, due_at = $5, waiting_for = $6,
          cancel_asked = 0, started_at = COALESCE(started_at, $7), changed_at = $7
      WHERE id = $1 AND epoch = $2 AND status = 'waiting' AND waiting_for = 'inbox'";
 

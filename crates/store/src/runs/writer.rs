@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use haft_core::{BoxFuture, CallError, ErrorKind};
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 
 use super::Bell;
 use super::added::Added;
@@ -55,6 +55,8 @@ pub(super) struct Batch {
     pub(super) wakes: bool,
 }
 
+type Jobs = mpsc::Receiver<Box<dyn Job>>;
+
 /// Takes writes, and says what became of them.
 #[derive(Clone)]
 pub(super) struct Writer {
@@ -65,8 +67,10 @@ impl Writer {
     /// One that ends with its last clone.
     pub(super) fn start(store: Store, clock: Arc<Clock>, bell: Arc<Bell>) -> Self {
         let (queue, jobs) = mpsc::channel(TOGETHER * 4);
-        #[expect(clippy::disallowed_methods, reason = "it ends when nobody can send any more")]
-        tokio::spawn(keep_all(store, clock, bell, jobs));
+        let (jobs, supervisor) = (Arc::new(AsyncMutex::new(jobs)), store.supervisor().clone());
+        let start = move || keep_all(store.clone(), clock.clone(), bell.clone(), jobs.clone());
+        // It ends with its senders.
+        drop(supervisor.spawn("run journal writer", start));
         Self { queue }
     }
 
@@ -79,7 +83,22 @@ impl Writer {
     }
 }
 
-async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+/// Writes one thing before the writer starts.
+pub(super) async fn write_once<W: Write>(
+    store: &Store,
+    clock: &Clock,
+    write: W,
+) -> Result<W::Answer, CallError> {
+    let (reply, answer) = oneshot::channel();
+    let mut job: [Box<dyn Job>; 1] = [Box::new(Asked { write, answer: None, reply })];
+    keep(store, clock, &mut job).await?;
+    job.into_iter().for_each(|job| job.answer());
+    answer.await.map_err(|_| failure::away("the journal did not answer".to_owned()))?
+}
+
+/// Writes jobs until all senders are gone. The callers of a batch during which it panics get an error.
+async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, jobs: Arc<AsyncMutex<Jobs>>) {
+    let mut jobs = jobs.lock().await;
     let (mut batch, mut together) = (Vec::with_capacity(TOGETHER), 1);
     while jobs.recv_many(&mut batch, TOGETHER).await > 0 {
         // Whoever is about to write something comes along, where there were several the last time.

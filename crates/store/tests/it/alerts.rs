@@ -7,7 +7,7 @@ use haft_store::{Force, Page, Store};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::support::{Place, all, both, kind, user};
+use crate::support::{KEY, Place, all, both, keys, kind, user};
 
 /// An alert that fires above a number.
 pub(crate) fn above(above: f64) -> AlertSpec {
@@ -195,6 +195,123 @@ async fn a_space_has_so_many_and_takes_them_with_it() {
         assert!(store.list_alerts(team.id, &all()).await.expect("a list").0.is_empty());
         let nowhere = SpaceId::from(Uuid::now_v7());
         assert_eq!(kind(store.create_alert(nowhere, None, above(1.0)).await), ErrorKind::NotFound);
+    })
+    .await;
+}
+
+const WEBHOOK: &str = "https://hooks.example.com/services/T0/plain-credential";
+
+/// Every byte of the SQLite files of a place.
+fn bytes_on_disk(place: &Place) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(place.directory()?).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_file() {
+            bytes.extend(std::fs::read(path).expect("a file"));
+        }
+    }
+    Some(bytes)
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[tokio::test]
+async fn webhooks_are_encrypted_at_rest_and_bound_to_their_alert() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let spec = |name: &str, webhook: &str| AlertSpec {
+            name: Some(name.to_owned()),
+            webhook: Some(webhook.to_owned()),
+            ..above(1.0)
+        };
+        let made = store.create_alert(home.id, None, spec("one", WEBHOOK)).await.expect("made");
+        let other = store.create_alert(home.id, None, spec("two", "https://two.example.com/key")).await;
+        let other = other.expect("made");
+        let changed = spec("one", "https://hooks.example.com/second-credential");
+        let changed = store.put_alert(home.id, made.id, changed, 1).await.expect("changed");
+        assert_eq!(read(&store, home.id, &made).await, changed);
+        store.close().await;
+        drop(store);
+        if let Some(bytes) = bytes_on_disk(place) {
+            for credential in ["second-credential", "two.example.com"] {
+                assert!(!holds(&bytes, credential), "{credential} is on disk");
+            }
+        }
+
+        place
+            .raw(&format!(
+                "UPDATE alerts SET webhook = (SELECT webhook FROM alerts WHERE id = '{}') WHERE id = '{}'",
+                other.id, made.id
+            ))
+            .await;
+        let store = place.open().await;
+        let masked = read(&store, home.id, &made).await;
+        assert_eq!(masked.spec.webhook.as_deref(), Some("***"), "it opens elsewhere");
+        let (listed, _) = store.list_alerts(home.id, &all()).await.expect("all of them");
+        assert_eq!(listed, [masked.clone(), other], "the other alert can be read");
+        let readable = async || store.every_alert().await.expect("a list").len();
+        assert_eq!(readable().await, 1, "its webhook is not called");
+
+        let changed = AlertSpec { above: 2.0, ..masked.spec };
+        let changed = store.put_alert(home.id, made.id, changed, 2).await.expect("changed");
+        assert_eq!((changed.spec.above, changed.spec.webhook.as_deref()), (2.0, Some("***")));
+        assert_eq!(readable().await, 1, "the stored webhook is not replaced by the mask");
+        let whole = store.put_alert(home.id, made.id, spec("one", WEBHOOK), 3).await.expect("changed");
+        assert_eq!(whole.spec.webhook.as_deref(), Some(WEBHOOK));
+        assert_eq!(readable().await, 2);
+        store.delete_alert(home.id, made.id, Some(4)).await.expect("deleted");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn plain_webhooks_of_an_older_version_are_encrypted_when_the_store_is_opened() {
+    both(async |place| {
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let spec = AlertSpec { webhook: Some(WEBHOOK.to_owned()), ..above(1.0) };
+        let made = store.create_alert(home.id, None, spec.clone()).await.expect("made");
+        store.close().await;
+        drop(store);
+        let old = serde_json::to_string(&spec).expect("JSON");
+        place.raw(&format!("UPDATE alerts SET doc = '{old}', webhook_key = NULL, webhook = NULL")).await;
+        if let Some(bytes) = bytes_on_disk(place) {
+            assert!(holds(&bytes, "plain-credential"), "an older version wrote it as it is");
+        }
+
+        let store = place.open().await;
+        assert_eq!(read(&store, home.id, &made).await, made);
+        store.close().await;
+        drop(store);
+        if let Some(bytes) = bytes_on_disk(place) {
+            assert!(!holds(&bytes, "plain-credential"), "it is still on disk");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn webhooks_move_to_a_new_key_with_the_secrets() {
+    both(async |place| {
+        let new = "0202020202020202020202020202020202020202020202020202020202020202";
+        let store = place.open().await;
+        let (_, home) = user(&store, "ada").await;
+        let made = store.create_alert(home.id, None, above(1.0)).await.expect("made");
+        store.close().await;
+        drop(store);
+
+        let missing = Store::open(&place.database, keys(&[new])).await.err().expect("refused");
+        assert_eq!(missing.kind(), ErrorKind::Internal, "the key of the webhook is missing");
+        let store = place.open_with(keys(&[new, KEY])).await;
+        assert_eq!(store.rotate_keys().await.expect("rotated"), 1);
+        assert_eq!(store.rotate_keys().await.expect("nothing more"), 0);
+        store.close().await;
+        drop(store);
+        let store = place.open_with(keys(&[new])).await;
+        assert_eq!(read(&store, home.id, &made).await, made);
     })
     .await;
 }

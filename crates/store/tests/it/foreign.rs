@@ -73,6 +73,7 @@ async fn a_foreign_space_sees_nothing() {
                 seen(listed, |(secrets, _)| secrets.is_empty())
             }),
             ("delete_secret", seen(store.delete_secret(away.id, space, "KEY").await, |()| false)),
+            ("tools_state", { seen(store.tools_state(away.id).await, |state| state.count == 0) }),
             ("tools_since", { seen(store.tools_since(away.id, 0).await, |since| since.live.is_empty()) }),
             ("get_tool", seen(store.get_tool(away.id, &tool.id).await, Option::is_none)),
             ("find_tool by id", {

@@ -122,7 +122,7 @@ async fn an_apply_tells_of_each_thing_and_a_failed_one_of_none() {
             agents: vec![(None, AgentSpec::new("clerk"))],
             gone_agents: vec![gone.id],
             gone_tools: vec![old.id.clone()],
-            force: Force::No,
+            ..Apply::default()
         };
         let twice = apply(vec![tool(home.id, "weather"), tool(home.id, "weather")]);
         assert_eq!(kind(store.apply(home.id, twice, None).await), ErrorKind::Conflict);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use haft_core::id::TokenId;
 use haft_core::space::Role;
 use haft_core::user::Scope;
 use haft_core::{ErrorKind, UserId};
@@ -18,7 +19,7 @@ fn hash(value: &SecretString) -> CredentialHash {
 }
 
 pub(crate) async fn session_of(store: &Store, value: &SecretString) -> Option<UserId> {
-    store.find_session(&hash(value)).await.expect("an answer").map(|(user, _)| user.id)
+    store.find_session(&hash(value)).await.expect("an answer").map(|session| session.user.id)
 }
 
 #[tokio::test]
@@ -96,6 +97,40 @@ async fn an_operators_token_is_the_same_each_time() {
         assert!(store.find_token(&hash(&value)).await.expect("an answer").is_some());
         let weaker = store.create_token_with(home.id, ada.id, "admin", Scope::Read, &value).await;
         assert_eq!(kind(weaker), ErrorKind::Conflict);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn session_of_a_token_ends_with_it() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, home) = user(&store, "ada").await;
+        let week = MINUTE * 60 * 24 * 7;
+        let end = Timestamp::now().saturating_add(MINUTE).expect("in a minute");
+        let make = async |expires| {
+            store.create_token(home.id, ada.id, "t", Scope::Admin, expires).await.expect("a token").0
+        };
+        let (short, endless) = (make(Some(end)).await.id, make(None).await.id);
+        let short = store.get_token(home.id, short).await.expect("an answer").expect("a token");
+        let begin = async |token: TokenId| store.create_session_of_token(ada.id, token, week).await;
+        let session = begin(short.id).await.expect("a session");
+        let found = store.find_session(&hash(&session)).await.expect("an answer").expect("a session");
+        assert_eq!((Some(found.expires_at), found.token_expires_at), (short.expires_at, short.expires_at));
+
+        let session = begin(endless).await.expect("a session");
+        let found = store.find_session(&hash(&session)).await.expect("an answer").expect("a session");
+        assert!(found.expires_at > end && found.token_expires_at.is_none(), "{found:?}");
+        store.delete_token(home.id, endless).await.expect("deleted");
+        assert_eq!(session_of(&store, &session).await, None);
+
+        let past = Timestamp::now().saturating_sub(MINUTE).expect("a minute ago");
+        let session = begin(make(Some(past)).await.id).await.expect("a session");
+        assert_eq!(session_of(&store, &session).await, None);
+        let (bob, _) = user(&store, "bob").await;
+        let foreign = store.create_session_of_token(bob.id, short.id, week).await;
+        assert_eq!(kind(foreign), ErrorKind::NotFound, "a token of somebody else");
+        assert_eq!(kind(begin(endless).await), ErrorKind::NotFound);
     })
     .await;
 }

@@ -1,11 +1,13 @@
 //! Opening and closing: migrations, the lock on the directory, a database that is away, backups.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
 use haft_core::{ErrorKind, Locale};
-use haft_store::{Database, Store};
+use haft_store::{CredentialHash, Database, Store};
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Executor as _};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::support::{KEY, Place, both, keys, kind, put_tool, user};
 
@@ -108,4 +110,54 @@ async fn a_backup_is_a_store_of_its_own() {
     let restored = copy.open().await;
     assert_eq!(restored.get_user(ada.id).await.expect("found"), Some(ada));
     assert_eq!(restored.count_users().await.expect("a count"), 1);
+}
+
+/// Overwrites the first page of an index, past the store, which must be closed.
+async fn damage(place: &Place, file: &str, index: &'static str) {
+    let path = place.directory().expect("a directory").join(file);
+    let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.expect("SQLite");
+    let found = sqlx::query_as(
+        "SELECT (m.rootpage - 1) * s.page_size, s.page_size
+         FROM sqlite_master m, pragma_page_size s WHERE m.name = $1",
+    );
+    let found: (i64, i64) = found.bind(index).fetch_one(&mut connection).await.expect("an index");
+    connection.close().await.expect("closed");
+    let (offset, size) =
+        (u64::try_from(found.0).expect("an offset"), usize::try_from(found.1).expect("a size"));
+    let file = OpenOptions::new().write(true).open(path).expect("a database");
+    file.write_all_at(&vec![0xa5; size], offset).expect("damaged");
+}
+
+#[tokio::test]
+async fn damage_that_a_transaction_finds_is_remembered() {
+    let place = Place::sqlite();
+    place.open().await.close().await;
+    damage(&place, "haft.db", "sqlite_autoindex_sessions_1").await;
+    let store = place.open().await;
+    store.check().await.expect("nothing read the damaged page");
+    assert_eq!(kind(store.delete_session(&CredentialHash::of("none")).await), ErrorKind::Internal);
+    assert_eq!(kind(store.check().await), ErrorKind::Internal);
+}
+
+#[tokio::test]
+async fn check_of_pages_finds_damage_that_no_statement_met() {
+    let place = Place::sqlite();
+    let (store, log) = (place.open().await, place.open_log().await);
+    store.check_pages().await;
+    log.check_pages().await;
+    store.check().await.expect("whole");
+    log.check().await.expect("whole");
+    store.close().await;
+    log.close().await;
+    drop(store);
+
+    damage(&place, "haft.db", "sqlite_autoindex_sessions_1").await;
+    damage(&place, "calls.db", "tool_call_log_tool").await;
+    let (store, log) = (place.open().await, place.open_log().await);
+    store.check().await.expect("nothing read the damaged page");
+    log.check().await.expect("nothing read the damaged page");
+    store.check_pages().await;
+    log.check_pages().await;
+    assert_eq!(kind(store.check().await), ErrorKind::Internal);
+    assert_eq!(kind(log.check().await), ErrorKind::Internal);
 }

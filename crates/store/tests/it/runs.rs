@@ -316,9 +316,12 @@ async fn people_end_runs_try_them_again_and_say_what_became_of_them() {
         assert_eq!(kind(journal.cancel(space, id, Some(user), cancelled()).await), ErrorKind::Conflict);
         let other = SpaceId::from(Uuid::now_v7());
         assert_eq!(kind(journal.cancel(other, id, Some(user), cancelled()).await), ErrorKind::NotFound);
-        assert_eq!(journal.retry(space, id, Some(user), &[]).await.expect("again").status, RunStatus::Queued);
+        assert_eq!(
+            journal.retry(space, id, user, &json!({}), &[]).await.expect("again").status,
+            RunStatus::Queued
+        );
         let held = one(&journal).await;
-        assert_eq!(kind(journal.retry(space, id, Some(user), &[]).await), ErrorKind::Conflict);
+        assert_eq!(kind(journal.retry(space, id, user, &json!({}), &[]).await), ErrorKind::Conflict);
         let run = journal.cancel(space, id, Some(user), cancelled()).await.expect("told");
         assert_eq!((run.status, run.is_cancel_asked), (RunStatus::Running, true));
         assert!(journal.finish(held.lease, Arc::default(), ended(RunStatus::Unknown)).await.expect("kept"));

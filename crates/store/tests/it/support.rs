@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use uuid::Uuid;
 
 pub(crate) const KEY: &str = "0101010101010101010101010101010101010101010101010101010101010101";
@@ -92,6 +92,24 @@ impl Place {
         self.raw_in("calls.db", sql).await;
     }
 
+    /// The text that a statement finds first, past the store.
+    pub(crate) async fn text(&self, sql: &str) -> String {
+        let found: Result<String, sqlx::Error> = match &self.database {
+            Database::Postgres(url) => {
+                let options: PgConnectOptions = url.expose_secret().parse().expect("a URL");
+                let query = sqlx::query_scalar(AssertSqlSafe(sql));
+                query.fetch_one(&mut options.connect().await.expect("PostgreSQL")).await
+            }
+            Database::Memory => panic!("nobody but the store reaches it"),
+            Database::Sqlite(directory) => {
+                let options = SqliteConnectOptions::new().filename(directory.join("haft.db"));
+                let query = sqlx::query_scalar(AssertSqlSafe(sql));
+                query.fetch_one(&mut options.connect().await.expect("SQLite")).await
+            }
+        };
+        found.expect("a text")
+    }
+
     async fn raw_in(&self, file: &str, sql: &str) {
         match &self.database {
             Database::Postgres(url) => command(url.expose_secret(), sql).await,
@@ -101,6 +119,8 @@ impl Place {
                 let mut connection = options.connect().await.expect("SQLite");
                 let script = sqlx::raw_sql(AssertSqlSafe(sql));
                 connection.execute(script).await.expect("a statement");
+                // Closing moves the write-ahead log into the file: a test may read it next.
+                connection.close().await.expect("closed");
             }
         }
     }
@@ -158,6 +178,7 @@ pub(crate) fn provider(name: &str) -> ProviderSpec {
         api_key: Some("secret://OPENAI_API_KEY".to_owned()),
         models: vec!["gpt".to_owned()],
         script: None,
+        text_tool_calls: false,
         by_operator: false,
     }
 }

@@ -24,6 +24,8 @@ pub struct AskedModel {
     pub stream: bool,
     pub temperature: Option<f64>,
     pub max_tokens: Option<u64>,
+    /// The form of the answer where the dialect's own field asks for one: a schema, or `"json"` for any object.
+    pub format: Option<Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +92,7 @@ impl AskedModel {
             stream: false,
             temperature: None,
             max_tokens: None,
+            format: None,
         }
     }
 

@@ -50,6 +50,8 @@ pub(super) enum Ending {
     Own,
     Length,
     Filtered,
+    /// It refuses: OpenAI sends the text as a refusal.
+    Refused,
 }
 
 /// How an answer goes wrong.
@@ -171,6 +173,13 @@ impl ModelReply {
         self
     }
 
+    /// The model refuses, and its text is the reason. Only OpenAI has a field for it.
+    #[must_use]
+    pub fn refusing(mut self) -> Self {
+        self.ending = Ending::Refused;
+        self
+    }
+
     /// Texts and arguments come in pieces of so many characters.
     #[must_use]
     pub fn in_fragments_of(mut self, characters: usize) -> Self {
@@ -229,6 +238,11 @@ impl ModelReply {
 
     pub(super) fn has_calls(&self) -> bool {
         self.said.iter().any(|said| matches!(said, Said::Call(_)))
+    }
+
+    /// The field in which OpenAI sends the text.
+    pub(super) fn text_field(&self) -> &'static str {
+        if self.ending == Ending::Refused { "refusal" } else { "content" }
     }
 
     /// The error that comes in place of the end.

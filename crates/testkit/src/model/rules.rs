@@ -83,6 +83,57 @@ pub(super) fn only(
     }
 }
 
+/// A number within limits, if it is said.
+pub(super) fn number(value: &Value, at: &str, least: f64, most: f64) -> Checked<()> {
+    let fits = value.as_f64().is_some_and(|number| (least..=most).contains(&number));
+    must(value.is_null() || fits, || format!("Invalid '{at}': {value} is not in {least}..{most}"))
+}
+
+/// Texts at which the model stops, if they are said.
+pub(super) fn stops(value: &Value, at: &str, most: usize) -> Checked<()> {
+    let stops = list(value, at)?;
+    must(stops.len() <= most, || format!("Invalid '{at}': array too long, at most {most}"))?;
+    stops.iter().try_for_each(|stop| filled(stop, at).map(drop))
+}
+
+/// A schema in which every object is closed, and has nothing but what `takes` allows.
+pub(super) fn closed_schema(
+    schema: &Value,
+    at: &str,
+    needs_all: bool,
+    takes: &dyn Fn(&str) -> bool,
+) -> Checked<()> {
+    let fields = object(schema, at)?;
+    for name in fields.keys() {
+        must(takes(name), || format!("{at}: For this type, property '{name}' is not supported"))?;
+    }
+    let named = |holder: &str| fields.get(holder).and_then(Value::as_object).into_iter().flatten();
+    let is_object = fields.get("type").is_some_and(|kind| kind == "object");
+    if is_object || fields.contains_key("properties") {
+        must(fields.get("additionalProperties") == Some(&Value::Bool(false)), || {
+            format!("{at}: 'additionalProperties' is required to be supplied and to be false")
+        })?;
+        let required = list(fields.get("required").unwrap_or(&Value::Null), at)?;
+        let missing =
+            named("properties").map(|(name, _)| name).find(|name| !required.iter().any(|one| one == *name));
+        must(!needs_all || missing.is_none(), || {
+            format!(
+                "{at}: 'required' is required to be supplied and to include every key; missing {missing:?}"
+            )
+        })?;
+    }
+    for (name, inner) in ["properties", "$defs", "definitions"].into_iter().flat_map(named) {
+        closed_schema(inner, &format!("{at}.{name}"), needs_all, takes)?;
+    }
+    for inner in ["anyOf", "allOf"].into_iter().filter_map(|name| fields.get(name)?.as_array()).flatten() {
+        closed_schema(inner, at, needs_all, takes)?;
+    }
+    match fields.get("items") {
+        Some(inner) => closed_schema(inner, &format!("{at}.items"), needs_all, takes),
+        None => Ok(()),
+    }
+}
+
 /// A name of 1 to 64 letters, digits, underscores and dashes.
 pub(super) fn name<'a>(value: &'a Value, at: &str) -> Checked<&'a str> {
     let name = text(value, at)?;

@@ -115,7 +115,9 @@ async fn texts_come_in_fragments_and_why_the_model_stopped_is_said() {
                 if (dialect, end) == (Dialect::Ollama, EndReason::Filtered) { EndReason::Stop } else { end };
             assert_eq!(deltas.last(), Some(&Delta::End(end)), "{dialect:?}");
         }
-        let answer = ask(&provider, &question()).await.expect("a call");
+        let mut request = question();
+        request.text_tool_calls = true;
+        let answer = ask(&provider, &request).await.expect("a call");
         assert_eq!((answer.text.as_str(), answer.calls[0].name.as_str()), ("", "weather"), "{dialect:?}");
     }
 }

@@ -174,6 +174,10 @@ impl Builtin for UrlReader {
                      or a text file and need what it says. It does not run scripts, log in, or read PDF files, \
                      images or JSON.";
         let mut spec = ToolSpec::new(ToolName::constant("url_reader"), about, KindName::from("builtin"));
+        spec.description_zh = Some(
+            "读取网页，以 Markdown 返回标题、描述和正文，不含导航和广告。已有文章、文档页面或文本文件的 URL 并需要其内容时使用。\
+             不运行脚本，不登录，也不读取 PDF、图片或 JSON。",
+        );
         spec.title =
             Some(Title::Localized { en: "Web page reader".to_owned(), zh: "网页读取".to_owned() });
         spec.icon = Some("link".to_owned());

@@ -152,6 +152,9 @@ impl Builtin for WebSearch {
                      events, facts you are not sure of and pages whose address you do not know; read a page itself \
                      with url_reader.";
         let mut spec = ToolSpec::new(ToolName::constant("web_search"), about, KindName::from("builtin"));
+        spec.description_zh = Some(
+            "搜索网页，返回每条结果的标题、URL 和摘要。用于时事、没有把握的事实，以及不知道地址的页面；要读取页面本身请用 url_reader。",
+        );
         spec.title = Some(Title::Localized { en: "Web Search".to_owned(), zh: "网页搜索".to_owned() });
         spec.icon = Some("search".to_owned());
         spec.category = Some("search".to_owned());
@@ -164,8 +167,8 @@ impl Builtin for WebSearch {
                     "description": "The most results to return.",
                 },
                 "provider": {
-                    "type": "string", "enum": ["tavily", "searxng", "brave"],
-                    "description": "Who is asked; the first one that is configured when left out.",
+                    "type": "string", "enum": ["tavily", "searxng", "brave"], "x-binding-only": true,
+                    "description": "Who is asked; the first one that is configured when left out. An agent's binding sets it; models do not see it.",
                 },
             },
             "required": ["query"],

@@ -140,9 +140,9 @@ async fn redirects_lead_to_other_hosts_and_are_told() {
     let made = read(&front.url("/start")).await;
     assert_eq!(made.text("url", "redirected"), to);
     assert_eq!(made.text("title", "redirected"), "There");
-    let private = read(&front.url("/private")).await.failed("private");
+    let (kind, private) = read(&front.url("/private")).await.failed("private");
     let words = "Address not allowed: 10.0.0.1 resolves to a private address";
-    assert_eq!(private, (ErrorKind::Permission, words.to_owned()));
+    assert!(kind == ErrorKind::Permission && private.starts_with(words), "{kind}: {private}");
     let (kind, words) = read(&front.url("/loop")).await.failed("loop");
     assert!(kind == ErrorKind::Execution && words.starts_with("Too many redirects"), "{kind}: {words}");
 }
@@ -196,7 +196,7 @@ async fn what_is_no_address_is_refused_in_both_languages() {
     ] {
         for (locale, words) in [
             (Locale::En, format!("Invalid inputs: url: is not a URL: {english}")),
-            (Locale::Zh, format!("Invalid inputs: url: 不是有效的 URL: {chinese}")),
+            (Locale::Zh, format!("输入无效：url: 不是有效的 URL: {chinese}")),
         ] {
             let failed = call(&tools, "url_reader", json!({"url": url}), locale).await.failed(url);
             assert_eq!(failed, (ErrorKind::Validation, words), "{url}");

@@ -35,18 +35,21 @@ interface Props {
   mayEdit: boolean;
   errors: readonly Violation[];
   idPrefix: string;
+  /** Of the heading: one below that of what it stands in. */
+  level: 2 | 3;
 }
 
-export function AskedArguments({ approval, drawing: { schema, isLoading, error }, edited, onEdit, onBroken, mayEdit, errors, idPrefix }: Props) {
+export function AskedArguments({ approval, drawing: { schema, isLoading, error }, edited, onEdit, onBroken, mayEdit, errors, idPrefix, level }: Props) {
   const t = useWords(WORDS);
   const asked = approval.arguments as JsonValue;
   const given = isJsonObject(asked) ? asked : undefined;
+  const Title = `h${level}` as const;
   const isOpen = edited !== undefined;
   const isDrawn = schema !== undefined && given !== undefined;
   return (
-    <section aria-label={t.args} className={`${css.arguments} ${isOpen ? '' : css.still}`}>
+    <div role="group" aria-label={t.args} className={`${css.arguments} ${isOpen ? '' : css.still}`}>
       <header className={css.argumentsHead}>
-        <h3>{t.args}</h3>
+        <Title>{t.args}</Title>
         {mayEdit && isDrawn && (
           <Button small look="quiet" icon={isOpen ? <Undo2 aria-hidden /> : <Pencil aria-hidden />} onPress={() => onEdit(isOpen ? undefined : given)}>
             {isOpen ? t.undo : t.edit}
@@ -67,6 +70,6 @@ export function AskedArguments({ approval, drawing: { schema, isLoading, error }
           <Value value={asked} label={t.args} />
         </>
       )}
-    </section>
+    </div>
   );
 }

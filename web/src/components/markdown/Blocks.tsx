@@ -1,6 +1,6 @@
 // Markdown block by block: headings, lists, tables, code.
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { memo, type ReactNode, useState } from 'react';
+import { createContext, memo, type ReactNode, use, useState } from 'react';
 
 import { CopyButton } from '@/components/CopyButton';
 import { useWords, words } from '@/i18n/language';
@@ -19,7 +19,12 @@ export default function Blocks({ text }: { text: string }) {
   const [known, setKnown] = useState(NOTHING);
   const now = read(text, known);
   if (now !== known) setKnown(now);
-  return now.blocks.map((block) => <One key={block.at} block={block} />);
+  const depths = now.blocks.flatMap(({ token }) => (token.type === 'heading' ? [(token as Tokens.Heading).depth] : []));
+  return (
+    <HighestContext value={Math.min(...depths, 6)}>
+      {now.blocks.map((block) => <One key={block.at} block={block} />)}
+    </HighestContext>
+  );
 }
 
 /** What stands is not read again, though a block object may be another one. */
@@ -48,10 +53,13 @@ function All({ tokens }: { tokens: readonly Token[] }) {
   return tokens.map((token, at) => <Drawn key={at} token={token} />);
 }
 
-/** The page has headings of its own above these. */
+/** The depth of the highest heading in the text, which comes right below the heading of the page. */
+const HighestContext = createContext(1);
+
 function Title({ depth, children }: { depth: number; children: ReactNode }) {
-  const Level = (['h3', 'h3', 'h4', 'h5', 'h6', 'h6'] as const)[depth - 1] ?? 'h6';
-  return <Level className={depth === 1 ? css.first : ''}>{children}</Level>;
+  const below = depth - use(HighestContext);
+  const Level = (['h2', 'h3', 'h4', 'h5', 'h6', 'h6'] as const)[below] ?? 'h6';
+  return <Level className={depth <= 2 ? css.large : ''}>{children}</Level>;
 }
 
 function Code({ token: { lang, text } }: { token: Tokens.Code }) {

@@ -5,6 +5,7 @@ import type { Schemas } from '@/api/client';
 import { Checkbox } from '@/components/Field';
 import { Badge } from '@/components/Note';
 import { useLanguage, useWords, words } from '@/i18n/language';
+import { titleOf } from '@/i18n/title';
 
 import css from './ToolPicker.module.css';
 import type { Choose } from './ToolPicker';
@@ -22,7 +23,7 @@ export interface PickerRowProps {
 export const PickerRow = memo(function PickerRow({ tool, description, isOff, isChosen, choose }: PickerRowProps) {
   const t = useWords(WORDS);
   const { language } = useLanguage();
-  const title = typeof tool.title === 'object' ? (tool.title?.[language] ?? tool.name) : tool.title;
+  const title = titleOf(tool, language);
   return (
     <div className={css.row} title={description}>
       <Checkbox

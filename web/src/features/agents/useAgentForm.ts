@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 
 import { api, ApiError, ask } from '@/api/client';
+import { mergeChanges } from '@/components/conflict/mergeChanges';
 import { useWords, words } from '@/i18n/language';
 
 import { type Agent, type Draft, draftOf, type Faults, faultsOf, inputOf, isSame, newDraft, unfinishedFaults } from './draft';
@@ -22,6 +23,14 @@ interface Base {
 
 const baseOf = (loaded: Loaded | null): Base =>
   (loaded === null ? { agent: null, draft: newDraft() } : { agent: loaded.agent, draft: draftOf(loaded.agent, loaded.names) });
+
+interface Saving {
+  /** The version that is expected to be stored; null for a new agent. */
+  agent: Agent | null;
+  given: Draft;
+  /** What the form held then. */
+  typed: Draft;
+}
 
 const NO_FAULTS: Faults = {};
 
@@ -43,10 +52,18 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
   // Who has changed nothing sees at once what somebody else changed.
   if (isOld && !isChanged) begin(baseOf(loaded));
 
+  const [isComparing, setIsComparing] = useState(false);
+  /** What somebody else saved, and what keeping this draft would save: its changes on top of that. */
+  const newer = useMemo(() => {
+    if (!isOld) return undefined;
+    const theirs = draftOf(loaded.agent, loaded.names);
+    return { agent: loaded.agent, theirs, merged: mergeChanges(base.draft, draft, theirs) as Draft };
+  }, [isOld, loaded, base, draft]);
   const save = useMutation({
-    mutationFn: (given: Draft) => store(base.agent, given),
+    mutationFn: ({ agent, given }: Saving) => store(agent, given),
     onMutate: () => setFaults(NO_FAULTS),
-    onSuccess: (agent, given) => {
+    onSuccess: (agent, { given, typed }) => {
+      setIsComparing(false);
       const names = new Map(given.tools.flatMap(({ toolId, name }): [string, string][] => (name === null ? [] : [[toolId, name]])));
       queries.setQueryData(agentQuery(agent.id).queryKey, { agent, names });
       void queries.invalidateQueries({ queryKey: ['agents', 'list'] });
@@ -54,33 +71,52 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
       const next = baseOf({ agent, names });
       setBase(next);
       // What was typed while it was on its way stays.
-      setDraft((now) => (now === given ? next.draft : now));
+      setDraft((now) => (now === typed ? next.draft : now));
       if (base.agent === null) made(agent);
     },
-    onError: (error, given) => setFaults(faultsIn(error, given)),
+    onError: (error, { given }) => {
+      setFaults(faultsIn(error, given));
+      setIsComparing(isConflict(error));
+      // The version that was faster is shown beside this one, whether or not an event has told of it.
+      if (isConflict(error)) void queries.invalidateQueries({ queryKey: ['agents', 'one'] });
+    },
   });
 
   const reloading = useMutation({
     mutationFn: (id: string) => queries.query(agentQuery(id)),
     onSuccess: (now) => {
       save.reset();
+      setIsComparing(false);
       begin(baseOf(now));
     },
   });
+
+  /** Does something with the draft, unless it holds a fixed argument without a value, which a binding would leave out. */
+  const ifFinished = (proceed: () => void) => {
+    const begun = unfinishedFaults(draft, t.unfinished);
+    if (Object.keys(begun).length === 0) {
+      proceed();
+      return;
+    }
+    save.reset();
+    setIsComparing(false);
+    setFaults(begun);
+  };
 
   return {
     draft, edit, faults, isChanged, save,
     // One's own change may be told of before it is answered.
     isOld: isOld && !save.isPending,
     saved: base,
-    submit: () => {
-      const begun = unfinishedFaults(draft, t.unfinished);
-      if (Object.keys(begun).length === 0) save.mutate(draft);
-      else {
-        save.reset();
-        setFaults(begun);
-      }
-    },
+    submit: () => ifFinished(() => (isOld ? setIsComparing(true) : save.mutate({ agent: base.agent, given: draft, typed: draft }))),
+    newer,
+    isComparing,
+    compare: () => ifFinished(() => setIsComparing(true)),
+    closeComparison: () => setIsComparing(false),
+    /** Saves this draft's changes on top of what somebody else saved. */
+    keepMine: () => ifFinished(() => {
+      if (newer !== undefined) save.mutate({ agent: newer.agent, given: newer.merged, typed: draft });
+    }),
     /** Back to what was begun with. */
     discard: () => {
       save.reset();

@@ -36,6 +36,7 @@ export function ApprovalCard({ approval, onLeft }: { approval: Approval; onLeft:
     <article id={id} tabIndex={-1} aria-labelledby={`${id}-name`} className={`${css.card} ${effect === 'write' ? css.writes : ''}`}>
       <ApprovalHead approval={approval} title={title} asker={<Asker approval={approval} />} action={mayDecide && <LinkButton approval={approval} />} />
       <Question
+        level={3}
         approval={approval} deciding={deciding} mayDecide={mayDecide} idPrefix={id}
         drawing={{ schema: tool.data === undefined ? undefined : asSchema(tool.data.inputSchema), isLoading: tool.isLoading, error: tool.error }}
         isChanged={tool.data !== undefined && version !== null && tool.data.version !== version}

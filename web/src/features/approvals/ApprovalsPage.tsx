@@ -1,12 +1,12 @@
 // What waits for a person: one card for each call, the oldest first.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { CircleCheck, CircleSlash, UserRoundCheck } from 'lucide-react';
+import { CircleCheck, CircleSlash } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 
 import { type Approval, approvalsQuery } from '@/api/approvals';
 import type { Leaving } from '@/api/useDecide';
-import { Empty, ErrorNote } from '@/components/Note';
+import { ErrorNote } from '@/components/Note';
 import { Loading, LoadFailed, Page } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
 import { useWords, words } from '@/i18n/language';
@@ -14,18 +14,15 @@ import { useWords, words } from '@/i18n/language';
 import { ApprovalCard, cardId } from './ApprovalCard';
 import css from './ApprovalsPage.module.css';
 import { Decided } from './Decided';
+import { NoApprovals } from './NoApprovals';
 
 const WORDS = words(
   {
-    title: 'Approvals', about: 'Calls that wait for a person: look, change what is not right, decide.', nothing: 'Nothing waits',
-    nothingText: 'When a tool is called that asks a person first, the call comes here and waits until somebody decides.',
-    more: (count: string) => `${count} more wait. They come up as these are decided.`, task: 'Open its task', list: 'Calls that wait',
+    title: 'Approvals', about: 'Calls that wait for a person: look, change what is not right, decide.', more: (count: string) => `${count} more wait. They come up as these are decided.`, task: 'Open its task', list: 'Calls that wait',
     approve: (tool: string) => `Approved: ${tool} goes ahead.`, deny: (tool: string) => `Denied: ${tool} is not called.`,
   },
   {
-    title: '审批', about: '等待人工决定的调用：查看、按需修改、作出决定。', nothing: '没有等待审批的调用',
-    nothingText: '需要先请人确认的工具被调用时，会出现在这里，等待有人作出决定。',
-    more: (count: string) => `还有 ${count} 项在等待，处理完这些后会依次出现。`, task: '打开任务', list: '等待审批的调用',
+    title: '审批', about: '等待人工决定的调用：查看、按需修改、作出决定。', more: (count: string) => `还有 ${count} 项在等待，处理完这些后会依次出现。`, task: '打开任务', list: '等待审批的调用',
     approve: (tool: string) => `已批准：${tool} 将继续执行。`, deny: (tool: string) => `已拒绝：${tool} 不会被调用。`,
   },
 );
@@ -63,7 +60,7 @@ export function ApprovalsPage() {
         <div role="status">{left !== undefined && <Said left={left} />}</div>
         {error !== null && <LoadFailed error={error} again={() => void refetch()} />}
         {data === undefined && error === null && <Loading />}
-        {data?.items.length === 0 && <Empty icon={<UserRoundCheck />} title={t.nothing}>{t.nothingText}</Empty>}
+        {data?.items.length === 0 && <NoApprovals />}
         {data?.items.map((approval) => (
           // A call that is asked about again, since its tool was changed, is another question.
           <ApprovalCard key={`${approval.id} ${approval.version}`} approval={approval} onLeft={(how) => leave(approval, how)} />

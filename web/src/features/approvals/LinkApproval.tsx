@@ -55,6 +55,7 @@ export function LinkApproval({ approval, link }: { approval: Approval; link: App
       <article className={`${card.card} ${effect === 'write' ? card.writes : ''}`}>
         <ApprovalHead approval={approval} title={<h1 className={css.title}>{approval.toolName}</h1>} asker={<UnnamedAsker approval={approval} />} />
         <Question
+          level={2}
           approval={approval} deciding={deciding} mayDecide isChanged={false} idPrefix="approval"
           drawing={{ schema: schemaOf(asked as JsonValue), isLoading: false, error: null }}
         />

@@ -6,6 +6,7 @@ import { Link2Off } from 'lucide-react';
 import { type ApprovalLink, keptSignature, readByLink } from '@/api/approvalLink';
 import { ApiError, wordsOf } from '@/api/client';
 import { Button } from '@/components/Button';
+import { Logo } from '@/components/Logo';
 import { Empty } from '@/components/Note';
 import { LoadFailed, Loading } from '@/components/Page';
 import { useLanguage, useWords, words } from '@/i18n/language';
@@ -34,7 +35,7 @@ export function LinkPage() {
   return (
     <div className={css.page}>
       <header className={css.top}>
-        <span className={css.brand}><img src="/favicon.svg" alt="" width={22} height={22} /> Haft</span>
+        <span className={css.brand}><Logo size={22} /> Haft</span>
         <Button look="quiet" small onPress={() => choose(language === 'en' ? 'zh' : 'en')}>{t.other}</Button>
       </header>
       <main className={css.main}>{sig === undefined ? <BadLink /> : <Linked key={id} link={{ id, sig }} />}</main>

@@ -44,9 +44,11 @@ interface Props {
   /** The tool is another one than was asked about. */
   isChanged: boolean;
   idPrefix: string;
+  /** Of the headings in it. */
+  level: 2 | 3;
 }
 
-export function Question({ approval, drawing, deciding, mayDecide, isChanged, idPrefix }: Props) {
+export function Question({ approval, drawing, deciding, mayDecide, isChanged, idPrefix, level }: Props) {
   const t = useWords(WORDS);
   const [edited, setEdited] = useState<JsonObject>();
   const [isBroken, setIsBroken] = useState(false);
@@ -74,10 +76,11 @@ export function Question({ approval, drawing, deciding, mayDecide, isChanged, id
   return (
     <div ref={place} className={css.body}>
       <AskedArguments
-        approval={approval} drawing={drawing} edited={edited} onEdit={edit} onBroken={setIsBroken} mayEdit={mayDecide} errors={violations} idPrefix={idPrefix}
+        approval={approval} drawing={drawing} edited={edited} onEdit={edit} onBroken={setIsBroken} mayEdit={mayDecide} errors={violations} idPrefix={idPrefix} level={level}
       />
       {mayDecide ? (
-        <section aria-label={t.decide} className={css.decide}>
+        <div role="group" aria-label={t.decide} className={css.decide}>
+          {approval.notice !== null && <WarningNote>{approval.notice}</WarningNote>}
           {isChanged && <WarningNote>{t.changed}</WarningNote>}
           <TextField label={t.note} description={t.noteHint} value={note} onChange={setNote} rows={2} />
           {/* What is wrong with a field stands there. */}
@@ -86,7 +89,7 @@ export function Question({ approval, drawing, deciding, mayDecide, isChanged, id
             {edited === undefined ? t.approve : t.approveEdited}
           </Button>
           <Button look="danger" icon={<X aria-hidden />} isDisabled={isPending} onPress={deny}>{t.deny}</Button>
-        </section>
+        </div>
       ) : <div className={css.decide}><Hint>{t.onlyEditors}</Hint></div>}
       <DenyDialog
         toolName={approval.toolName ?? '—'} note={note} isOpen={isDenying} isPending={isPending} error={error}

@@ -4,6 +4,7 @@ import { ChevronDown, ChevronUp } from 'lucide-react';
 
 import { api, ApiError, ask, type Schemas } from '@/api/client';
 import { IconButton } from '@/components/Button';
+import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { Dialog } from '@/components/Dialog';
 import { Badge, Hint, WarningNote } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
@@ -21,13 +22,13 @@ const WORDS = words(
   {
     call: 'Call', newer: 'Newer call (k)', older: 'Older call (j)', args: 'Arguments', result: 'Result', details: 'Details of the error',
     argsCut: 'Too long to be kept whole: this is the beginning.', resultCut: 'The result was longer than 16 KB: this is the beginning.',
-    noResult: 'There is no result.', warnings: 'The result differs from its schema', cached: 'Cached', facts: 'About this call',
+    noResult: 'There is no result.', warnings: 'Warnings', cached: 'Cached', facts: 'About this call',
     attempts: (count: string) => `${count} attempts`,
   },
   {
     call: '调用', newer: '较新的调用 (k)', older: '较早的调用 (j)', args: '参数', result: '结果', details: '错误详情',
     argsCut: '内容过长，没有完整保存：这是开头部分。', resultCut: '结果超过 16 KB：这是开头部分。',
-    noResult: '没有结果。', warnings: '结果与其结构定义不符', cached: '缓存', facts: '关于此次调用',
+    noResult: '没有结果。', warnings: '警告', cached: '缓存', facts: '关于此次调用',
     attempts: (count: string) => `尝试 ${count} 次`,
   },
 );
@@ -111,6 +112,7 @@ function Failure({ error }: { error: Schemas['ToolCallError'] }) {
     <div className={css.failure}>
       <strong className={css.kind}>{kinds[error.kind]}</strong>
       <p className={css.message}>{error.message}</p>
+      <RefusingCircuit error={error} />
       {Object.keys(error.details).length > 0 && <Value value={error.details} label={t.details} />}
     </div>
   );

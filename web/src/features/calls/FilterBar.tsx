@@ -20,12 +20,12 @@ const WORDS = words(
   {
     search: 'Search tool names and errors', status: 'Status', kind: 'Error', source: 'Source', agent: 'Agent', tool: 'Tool', time: 'Time', text: 'Text',
     anyStatus: 'Any status', anyKind: 'Any error', anySource: 'Any source', anyAgent: 'Any agent', clear: 'Clear all', active: 'Filters in use',
-    filters: 'Filters', drop: (what: string, value: string) => `Remove filter ${what}: ${value}`,
+    filters: 'Filters', drop: (what: string, value: string) => `Remove filter ${what} ${value}`,
   },
   {
     search: '搜索工具名和错误', status: '状态', kind: '错误', source: '来源', agent: '智能体', tool: '工具', time: '时间', text: '文字',
     anyStatus: '全部状态', anyKind: '全部错误', anySource: '全部来源', anyAgent: '全部智能体', clear: '全部清除', active: '正在使用的筛选',
-    filters: '筛选', drop: (what: string, value: string) => `移除筛选 ${what}：${value}`,
+    filters: '筛选', drop: (what: string, value: string) => `移除筛选 ${what} ${value}`,
   },
 );
 
@@ -128,7 +128,7 @@ function Chips({ filters, onChange }: FilterBarProps) {
       {chips.map(({ id, what, value, without }) => (
         <li key={id}>
           <AriaButton className={css.chip ?? ''} aria-label={t.drop(what, value)} onPress={() => onChange(without)}>
-            <span className="quiet">{what}</span><span className={css.chipValue}>{value}</span><X size={13} aria-hidden />
+            <span className="quiet">{what}</span>{' '}<span className={css.chipValue}>{value}</span><X size={13} aria-hidden />
           </AriaButton>
         </li>
       ))}

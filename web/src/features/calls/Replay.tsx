@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { api, ApiError, ask, type Schemas, wordsOf } from '@/api/client';
 import { type Made, outcomeOf } from '@/api/task';
 import { Button } from '@/components/Button';
+import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { CodeEditor, pretty } from '@/components/Code';
 import { DialogFooter } from '@/components/Dialog';
 import { ErrorNote, Hint, WarningNote } from '@/components/Note';
@@ -100,7 +101,11 @@ function Answer({ result }: { result: Schemas['ToolExecutionResult'] }) {
         <CallLink id={result.callId}>{t.open}</CallLink>
       </div>
       {result.success ? <Value value={result.data} label={t.answer} /> : (
-        <div className={css.failure}><strong className={css.kind}>{kinds[result.error.kind]}</strong><p className={css.message}>{result.error.message}</p></div>
+        <div className={css.failure}>
+          <strong className={css.kind}>{kinds[result.error.kind]}</strong>
+          <p className={css.message}>{result.error.message}</p>
+          <RefusingCircuit error={result.error} />
+        </div>
       )}
     </>
   );

@@ -21,6 +21,8 @@ export type Agent = Schemas['Agent'];
 
 const NONE = 'none';
 
+const matches = ({ name, description }: Agent, q: string): boolean => `${name}\n${description}`.toLowerCase().includes(q.toLowerCase());
+
 interface Props {
   agent: Agent | undefined;
   onChoose: (id: string | undefined) => void;
@@ -30,11 +32,12 @@ export function AgentPick({ agent, onChoose }: Props) {
   const t = useWords(WORDS);
   const onOpenChange = usePageStaysOpen();
   const [typed, setTyped] = useState<string>();
-  const q = useDeferredValue(typed ?? '');
-  const { data = [] } = useQuery(activeAgentsQuery(q));
+  const q = typed ?? '';
+  const { data = [] } = useQuery(activeAgentsQuery(useDeferredValue(q)));
+  // Filtered here too: until the server answers, the list is that of the previous text, and Enter must not choose from it.
   const options = [
     ...(q === '' ? [{ id: NONE, name: t.none, description: t.noneText }] : []),
-    ...data.map(({ id, name, description }) => ({ id, name, description })),
+    ...data.filter((one) => matches(one, q)).map(({ id, name, description }) => ({ id, name, description })),
   ];
   const shown = agent?.name ?? t.none;
   return (

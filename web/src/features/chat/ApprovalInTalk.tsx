@@ -82,7 +82,7 @@ function Question({ approval, onLeft }: { approval: Approval } & Pick<Props, 'on
       if (isTheirs.current || question?.contains(document.activeElement) === true) takeUp(onLeft, TRIES);
     };
   }, [onLeft]);
-  const { toolId, version, because, expiresAt } = approval;
+  const { toolId, version, because, notice, expiresAt } = approval;
   const tool = useQuery({
     queryKey: ['tools', 'one', toolId],
     queryFn: () => ask(api.GET('/api/tools/{id}', { params: { path: { id: toolId ?? '' } } })),
@@ -96,10 +96,11 @@ function Question({ approval, onLeft }: { approval: Approval } & Pick<Props, 'on
       <p className={css.asks}>
         <strong>{t.asks}</strong>
         {because !== null && <span>{t.because(because)}</span>}
+        {notice !== null && <span>{notice}</span>}
         {expiresAt !== null && <span className="quiet">{t.expires(format.ago(expiresAt, now))}</span>}
       </p>
       <AskedArguments
-        approval={approval} edited={edited} onBroken={setIsBroken} mayEdit={mayDecide} errors={violations} idPrefix={`ask-${approval.id}`}
+        level={2} approval={approval} edited={edited} onBroken={setIsBroken} mayEdit={mayDecide} errors={violations} idPrefix={`ask-${approval.id}`}
         drawing={{ schema: tool.data === undefined ? undefined : asSchema(tool.data.inputSchema), isLoading: tool.isLoading, error: tool.error }}
         onEdit={(value) => {
           setEdited(value);

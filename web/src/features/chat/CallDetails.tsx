@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import { useState } from 'react';
 
+import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { CodeBlock, pretty } from '@/components/Code';
 import { ErrorNote } from '@/components/Note';
 import { Segmented } from '@/components/Segmented';
@@ -38,12 +39,13 @@ export function CallDetails({ call, result }: Props) {
   const t = useWords(WORDS);
   return (
     <div className={css.details}>
-      {'arguments' in call && <section><h4>{t.args}</h4><Value value={call.arguments} label={t.args} /></section>}
+      {'arguments' in call && <section><h2>{t.args}</h2><Value value={call.arguments} label={t.args} /></section>}
       {result?.success === true && <Answer data={result.data} />}
       {result?.success === false && (
         <section>
-          <h4>{t.result}</h4>
+          <h2>{t.result}</h2>
           <ErrorNote>{result.error.message}</ErrorNote>
+          <RefusingCircuit error={result.error} />
           {Object.keys(result.error.details).length > 0 && <Value value={result.error.details} label={t.details} />}
         </section>
       )}
@@ -65,7 +67,7 @@ function Answer({ data }: { data: unknown }) {
   return (
     <section>
       <div className={css.resultHead}>
-        <h4>{t.result}</h4>
+        <h2>{t.result}</h2>
         {isTree && <Segmented small label={t.shown} value={view} onChange={setView} options={[{ value: 'tree', label: t.tree }, { value: 'raw', label: t.raw }]} />}
       </div>
       {isTree && view === 'raw' ? <CodeBlock label={t.result} text={pretty(data)} /> : <Value value={data} label={t.result} />}

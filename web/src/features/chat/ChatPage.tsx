@@ -17,7 +17,7 @@ export function ChatPage() {
   const drawer = useMemo(() => ({ open: () => setIsOpen(true) }), []);
   return (
     <Drawer value={drawer}>
-      <div className={css.chat}>
+      <div data-fill className={css.chat}>
         <aside className={css.side} aria-label={t.conversations}><ConversationList /></aside>
         <div className={css.middle}><Outlet /></div>
         <Dialog side title={t.conversations} isOpen={isOpen} onClose={() => setIsOpen(false)}>

@@ -27,7 +27,7 @@ export const StepView = memo(function StepView({ step, isUnderWay }: { step: Ste
   return (
     <div className={css.step}>
       {reasoning !== undefined && reasoning !== '' && (
-        <div className={css.thought}><Fold title={isThinking ? t.thinking : t.thought}><p className={css.reasoning}>{reasoning}</p></Fold></div>
+        <div className={css.thought}><Fold level={2} title={isThinking ? t.thinking : t.thought}><p className={css.reasoning}>{reasoning}</p></Fold></div>
       )}
       {text !== '' && <Markdown text={text} />}
       {calls.length > 0 && <Calls calls={calls} />}
@@ -39,11 +39,11 @@ function Calls({ calls }: { calls: readonly Call[] }) {
   const t = useWords(WORDS);
   const done = calls.filter(({ status }) => status === 'done').length;
   return (
-    <section className={css.calls} aria-label={t.calls}>
+    <div role="group" className={css.calls} aria-label={t.calls}>
       {calls.length > 1 && (
         <p className={css.together}><span>{t.together(calls.length)}</span>{done < calls.length && <span>{t.done(done, calls.length)}</span>}</p>
       )}
       {calls.map((call) => <CallCard key={call.callId} call={call} />)}
-    </section>
+    </div>
   );
 }

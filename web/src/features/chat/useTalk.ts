@@ -1,38 +1,62 @@
-// A conversation on the page: read once, then followed, and read again when a turn has ended.
+// A conversation on the page: read once, followed while a turn is under way, and read again when it has ended.
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 
 import { ApiError } from '@/api/client';
+import { inSlot } from '@/api/leader';
+import { useEvents } from '@/api/live';
+import { useIsVisible } from '@/components/useIsVisible';
 
 import { after, isHeardOf, SENT, takenBack, withSent } from './conversation';
 import { follow } from './follow';
 import { HEARD, talkKey, talkQuery } from './queries';
 import type { Accepted, ChatEvent, Conversation, Input, Turn } from './wire';
 
+/** Streams of conversations in all tabs of a browser: each takes one of its six connections to the server. */
+const STREAMS = 3;
+
 export function useTalk(id: string) {
   const queries = useQueryClient();
   const query = useQuery(talkQuery(id));
   const isRead = query.data !== undefined && query.isFetchedAfterMount;
+  const isUnderWay = query.data !== undefined && (query.data.status === 'running' || query.data.turns.at(-1)?.finishReason === null);
+  const isVisible = useIsVisible();
+  const isFollowed = isRead && isVisible && isUnderWay;
   const [isHeard, setIsHeard] = useState(true);
+  // An idle conversation holds no stream: the stream that all tabs share says when it changes.
+  useEvents(({ type, conversationId, status }) => {
+    if (type !== 'conversation.changed' || conversationId !== id || HEARD.has(id)) return;
+    const known = STATUSES.find((one) => one === status);
+    if (known !== undefined) queries.setQueryData<Conversation>(talkKey(id), (talk) => talk && { ...talk, status: known });
+    void queries.invalidateQueries({ queryKey: talkKey(id) });
+  });
   useEffect(() => {
-    if (!isRead) return undefined;
-    HEARD.add(id);
-    const leave = follow(id, {
-      after: queries.getQueryData<Conversation>(talkKey(id))?.lastEventId,
-      onState: setIsHeard,
-      isGone: () => isGone(queries, id),
-      onEvents: (events) => {
-        change(queries, id, (turns) => events.reduce(after, turns));
-        settle(queries, id, events);
-      },
-    });
-    return () => {
-      HEARD.delete(id);
-      leave();
-    };
-  }, [queries, id, isRead]);
-  return { ...query, isHeard };
+    if (!isFollowed) return undefined;
+    const ending = new AbortController();
+    void inSlot({ name: 'haft.talks', count: STREAMS }, ending.signal, (signal) => new Promise((done) => {
+      HEARD.add(id);
+      const leave = follow(id, {
+        // The turn under way is told from its beginning.
+        after: queries.getQueryData<Conversation>(talkKey(id))?.lastEventId,
+        onState: setIsHeard,
+        isGone: () => isGone(queries, id),
+        onEvents: (events) => {
+          change(queries, id, (turns) => events.reduce(after, turns));
+          settle(queries, id, events);
+        },
+      });
+      signal.addEventListener('abort', () => {
+        HEARD.delete(id);
+        leave();
+        done();
+      }, { once: true });
+    }));
+    return () => ending.abort();
+  }, [queries, id, isFollowed]);
+  return { ...query, isHeard: isHeard || !isFollowed };
 }
+
+const STATUSES: readonly Conversation['status'][] = ['idle', 'running', 'waiting'];
 
 /** Reads it again, so that the page says what the server says. */
 async function isGone(queries: QueryClient, id: string): Promise<boolean> {

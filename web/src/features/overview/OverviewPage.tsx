@@ -10,6 +10,7 @@ import { Loading, LoadFailed, Page } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
 import { useLongWindows, type Window } from '@/i18n/windows';
 
+import { AskPassword } from './AskPassword';
 import { Charts } from './Charts';
 import { Errors } from './Errors';
 import { FiringAlerts } from './FiringAlerts';
@@ -63,8 +64,9 @@ export function OverviewPage() {
       {(stats.isPending || isNew === undefined) && stats.error === null && <Loading />}
       {stats.data !== undefined && isNew === false && (
         <>
+          <AskPassword />
           <FiringAlerts />
-          <OpenCircuits origins={stats.data.openCircuits} />
+          <OpenCircuits keys={stats.data.openCircuits} />
           <Numbers stats={stats.data} window={window} />
           <TasksNow />
           {stats.data.totals.calls === 0 && <p className="quiet" role="status">{t.quiet}</p>}
@@ -113,7 +115,7 @@ function WindowSwitch({ window }: { window: Window }) {
         void navigate({ search: { window: typeof next === 'string' ? next : undefined }, replace: true, resetScroll: false });
       }}
     >
-      {WINDOWS.map((one) => <ToggleButton key={one} id={one} aria-label={long[one]} className={css.window ?? ''}>{short[one]}</ToggleButton>)}
+      {WINDOWS.map((one) => <ToggleButton key={one} id={one} aria-label={`${long[one]} (${short[one]})`} className={css.window ?? ''}>{short[one]}</ToggleButton>)}
     </ToggleButtonGroup>
   );
 }

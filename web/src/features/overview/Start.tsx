@@ -7,6 +7,7 @@ import { useMay } from '@/api/me';
 import { Page } from '@/components/Page';
 import { useWords, words } from '@/i18n/language';
 
+import { AskPassword } from './AskPassword';
 import css from './Start.module.css';
 
 const WORDS = words(
@@ -44,6 +45,7 @@ function Begin({ mayEdit }: { mayEdit: boolean }) {
   const t = useWords(WORDS);
   return (
     <Page title={t.title} about={mayEdit ? t.about : t.callerAbout}>
+      <AskPassword />
       <ol className={css.steps}>
         {mayEdit && (
           <Step number={1} icon={<Hammer />} title={t.make} text={t.makeText}>
@@ -78,6 +80,7 @@ function Look() {
   const t = useWords(WORDS);
   return (
     <Page title={t.title} about={t.viewerAbout}>
+      <AskPassword />
       <ul className={css.steps}>
         <Step icon={<Hammer />} title={t.seeTools} text={t.seeToolsText}>
           <Link to="/tools" search={ALL_TOOLS} className={css.plain ?? ''}>{t.toTools}</Link>

@@ -7,6 +7,7 @@ import { api, ask, leaveStrangeSpace, wordsOf } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { Button } from '@/components/Button';
 import { TextField } from '@/components/Field';
+import { Logo } from '@/components/Logo';
 import { ErrorNote } from '@/components/Note';
 import { Loading } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
@@ -54,7 +55,7 @@ export function LoginPage() {
       <title>{`${t.title} · Haft`}</title>
       <div className={css.card}>
         <header className={css.header}>
-          <img src="/favicon.svg" alt="" width={40} height={40} />
+          <Logo size={40} />
           <h1>{t.title}</h1>
           <p className="quiet">{t.about}</p>
         </header>

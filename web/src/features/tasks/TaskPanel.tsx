@@ -4,6 +4,7 @@ import { ChevronDown, ChevronUp } from 'lucide-react';
 
 import { api, ask } from '@/api/client';
 import { IconButton } from '@/components/Button';
+import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { Dialog } from '@/components/Dialog';
 import { Badge, WarningNote } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
@@ -111,6 +112,7 @@ function Failure({ error }: { error: NonNullable<ReturnType<typeof failureOf>> }
     <div className={css.failure}>
       <strong className={css.kind}>{kinds[error.kind]}</strong>
       <p className={css.message}>{error.message}</p>
+      <RefusingCircuit error={error} />
       {Object.keys(error.details).length > 0 && <Value value={error.details} label={t.details} />}
     </div>
   );

@@ -40,18 +40,19 @@ interface Preview {
 function Steps() {
   const t = useWords(WORDS);
   const queries = useQueryClient();
+  const isAdmin = useMay('admin');
   const [round, setRound] = useState(0);
   const [preview, setPreview] = useState<Preview | null>(null);
   const look = useMutation({
     mutationFn: async ({ source, options }: Omit<Preview, 'outcome'>): Promise<Preview> => ({
-      source, options, outcome: await run({ source, options, only: null, isDry: true }),
+      source, options, outcome: await run({ source, options, only: null, isDry: true, isAdmin }),
     }),
     onSuccess: setPreview,
   });
   const store = useMutation({
-    mutationFn: (asked: Omit<Run, 'isDry'>) => run({ ...asked, isDry: false }),
+    mutationFn: (asked: Omit<Run, 'isDry' | 'isAdmin'>) => run({ ...asked, isDry: false, isAdmin }),
     onSuccess: async () => {
-      await Promise.all([['secrets'], ['tools']].map((queryKey) => queries.invalidateQueries({ queryKey })));
+      await Promise.all([['secrets'], ['tools'], ['agents'], ['providers'], ['alerts']].map((queryKey) => queries.invalidateQueries({ queryKey })));
     },
   });
   const leave = () => {

@@ -1,6 +1,6 @@
 // A new HTTP tool: from the form, or from a pasted cURL command.
 import { useQueryClient } from '@tanstack/react-query';
-import { Link, useLocation, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { ClipboardPaste } from 'lucide-react';
 import { useState } from 'react';
 
@@ -20,12 +20,15 @@ const WORDS = words(
   { title: '新建工具', about: '让一个 HTTP 接口成为智能体可以调用的工具。', back: '工具', curl: '粘贴 cURL 命令', noRight: '创建工具需要编辑者权限。' },
 );
 
+const route = getRouteApi('/inside/tools/new');
+
 export function NewToolPage() {
   const t = useWords(WORDS);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const mayEdit = useMay('editor');
   const isCurlAsked = useLocation({ select: ({ hash }) => hash === 'curl' });
+  const { part } = route.useSearch();
   const [isPasting, setIsPasting] = useState(isCurlAsked);
   const [isFormChanged, setIsFormChanged] = useState(false);
   const create = async (definition: Definition) => {
@@ -38,7 +41,7 @@ export function NewToolPage() {
   const actions = mayEdit && <Button icon={<ClipboardPaste aria-hidden />} onPress={() => setIsPasting(true)}>{t.curl}</Button>;
   return (
     <Page title={t.title} about={t.about} back={back} actions={actions}>
-      {mayEdit ? <ToolEditor begun={NEW_TOOL} save={create} onChanged={setIsFormChanged} /> : <Hint>{t.noRight}</Hint>}
+      {mayEdit ? <ToolEditor begun={NEW_TOOL} part={part} save={create} onChanged={setIsFormChanged} /> : <Hint>{t.noRight}</Hint>}
       <CurlDialog isOpen={isPasting} onClose={() => setIsPasting(false)} isFormChanged={isFormChanged} />
     </Page>
   );

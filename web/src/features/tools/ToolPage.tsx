@@ -10,10 +10,11 @@ import { Empty } from '@/components/Note';
 import { LoadFailed, Loading, Page } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
 import { useLanguage, useWords, words } from '@/i18n/language';
+import { titleOf } from '@/i18n/title';
 
 import { ActiveSwitch } from './page/ActiveSwitch';
 import { CircuitNote } from './page/CircuitNote';
-import { isProvided, type Tool, titleOf, toolQuery } from './page/tool';
+import { isProvided, type Tool, toolQuery } from './page/tool';
 import { ToolFacts } from './page/ToolFacts';
 import head from './page/ToolHead.module.css';
 import { ToolMenu } from './page/ToolMenu';
@@ -58,13 +59,13 @@ export function ToolPage() {
 function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: string }) {
   const t = useWords(WORDS);
   const { language } = useLanguage();
-  const { tab } = route.useSearch();
+  const { tab, part } = route.useSearch();
   const navigate = route.useNavigate();
   const mayCall = useMay('caller');
   const open: TabName = TABS.find((name) => name === tab) ?? 'try';
   const content: Record<TabName, ReactNode> = {
     try: <TryTab tool={tool} />,
-    definition: <EditTab tool={tool} tag={tag} />,
+    definition: <EditTab tool={tool} tag={tag} part={part} />,
     versions: <VersionsTab tool={tool} />,
   };
   // What comes with the program has no versions to go back to.

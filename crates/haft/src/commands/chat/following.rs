@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use axum::http::Method;
+use haft_core::Message;
 use tokio::time::{Instant, sleep};
 
 use crate::commands::encoded;
-use crate::door::{Door, Event, Events, Unreachable};
+use crate::door::{Door, Event, Events, is_unreachable};
+use crate::messages;
+use crate::refusal::OrFail as _;
 
 /// So long a server may be away.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -86,8 +89,7 @@ impl<'a> Following<'a> {
     }
 
     async fn come_back(&mut self) -> anyhow::Result<()> {
-        let gone = "the connection broke before the answer began; see haft chat --list for what became of it";
-        let conversation = self.conversation.as_ref().context(gone)?;
+        let conversation = self.conversation.as_ref().or_fail(|| Message::new(&messages::BROKE_OFF))?;
         let since = *self.away.get_or_insert_with(Instant::now);
         let path = format!("/api/conversations/{}/events", encoded(conversation));
         match self.door.events(Method::GET, &path, Vec::new(), self.last.as_deref()).await {
@@ -96,7 +98,7 @@ impl<'a> Following<'a> {
                 self.away = None;
             }
             Ok(Err(refused)) => bail!("{}", refused.message),
-            Err(error) if error.is::<Unreachable>() && since.elapsed() < PATIENCE => sleep(PAUSE).await,
+            Err(error) if is_unreachable(&error) && since.elapsed() < PATIENCE => sleep(PAUSE).await,
             Err(error) => return Err(error),
         }
         Ok(())

@@ -10,10 +10,9 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_core::ErrorKind;
+use haft_core::{ErrorKind, Message};
 use serde_json::{Value, json};
 
 use self::lines::{Interrupts, Lines, is_terminal};
@@ -24,14 +23,14 @@ use super::{encoded, failed, text};
 use crate::cli::ChatArgs;
 use crate::config::Config;
 use crate::door::Door;
-use crate::exit::Refused;
-use crate::show;
+use crate::refusal::{OrFail as _, Refused, failure};
+use crate::{messages, show};
 
 pub(crate) async fn run(args: ChatArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let (door, working) = Door::at_work(&args.server, config).await?;
     if working.as_ref().is_some_and(|working| working.is_forgetful) && !args.server.json {
-        show::said("there is no server and no data here yet: what is said now is not kept");
+        show::said(&door.words(&super::results::CHAT_NOT_STORED));
     }
     let ended = chat(&args, &door, working.is_some()).await;
     if let Some(working) = working {
@@ -43,7 +42,7 @@ pub(crate) async fn run(args: ChatArgs, config: Config) -> anyhow::Result<ExitCo
 async fn chat(args: &ChatArgs, door: &Door, is_alone: bool) -> anyhow::Result<ExitCode> {
     let json = args.server.json;
     if args.list {
-        return super::list(door, &list_path(args, 100), json, row).await;
+        return super::list(door, &list_path(args, 100), json, &super::empty::NO_CONVERSATIONS, row).await;
     }
     let pictures = args.image.iter().map(|path| picture(path)).collect::<anyhow::Result<Vec<Value>>>()?;
     let message = message(args)?;
@@ -98,14 +97,14 @@ fn message(args: &ChatArgs) -> anyhow::Result<Option<String>> {
     }
     if args.interactive || (given.is_none() && is_terminal()) {
         if args.server.json {
-            bail!("--json is for one question: say it, or give it on standard input");
+            return Err(failure(Message::new(&messages::ONE_QUESTION)));
         }
         return Ok(None);
     }
     let mut words = String::new();
-    std::io::stdin().read_to_string(&mut words).context("cannot read standard input as text")?;
+    std::io::stdin().read_to_string(&mut words).or_fail(|| Message::new(&messages::NO_TEXT_STDIN))?;
     if words.trim().is_empty() {
-        let nothing = "there is no question: say one, or give it on standard input";
+        let nothing = Message::new(&messages::NO_QUESTION);
         return Err(Refused::new(ErrorKind::Validation, nothing).into());
     }
     Ok(Some(words))
@@ -129,9 +128,9 @@ fn picture(path: &Path) -> anyhow::Result<Value> {
         "jpg" | "jpeg" => "image/jpeg",
         "gif" => "image/gif",
         "webp" => "image/webp",
-        _ => bail!("{shown} is no picture that models know: png, jpg, gif or webp"),
+        _ => return Err(failure(Message::new(&messages::NO_PICTURE).with("path", shown))),
     };
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    let bytes = std::fs::read(path).or_fail(|| Message::new(&messages::CANNOT_READ).with("path", shown))?;
     let url = format!("data:{kind};base64,{}", STANDARD.encode(bytes));
     Ok(json!({"type": "image_url", "image_url": {"url": url}}))
 }
@@ -157,6 +156,6 @@ async fn last(door: &Door, args: &ChatArgs, json: bool) -> anyhow::Result<Result
     if let Some(code) = failed(&answer, json) {
         return Ok(Err(code));
     }
-    let none = || Refused::new(ErrorKind::NotFound, "there is no conversation to go on with");
+    let none = || Refused::new(ErrorKind::NotFound, Message::new(&messages::NO_CONVERSATION));
     Ok(Ok(answer.data["items"][0]["id"].as_str().ok_or_else(none)?.to_owned()))
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
 
-use super::encode::{base64, percent, unbase64};
+use super::encode::{base64, hex, percent, unbase64};
 
 /// Where each answer is found. `/slow` outlasts the tools that call it.
 pub(super) const PATHS: [&str; 18] = [
@@ -137,8 +137,19 @@ fn document(seen: &Seen) -> Value {
         "lower": values.iter().map(|value| lower(&percent(value))).collect::<Vec<_>>(),
         "form": values.iter().map(form).collect::<Vec<_>>(),
         "json": values.iter().map(|value| json!(value).to_string()).collect::<Vec<_>>(),
+        "hex": values.iter().map(|value| hex(value.as_bytes())).collect::<Vec<_>>(),
+        "twice": values.iter().flat_map(|value| twice(value)).collect::<Vec<_>>(),
         "names": names,
     })
+}
+
+/// Encoded, and encoded again.
+fn twice(value: &str) -> Vec<String> {
+    let base64 = |text: &str| base64(text.as_bytes());
+    let quoted = |text: &str| json!(text).to_string();
+    let encodings: [&dyn Fn(&str) -> String; 3] = [&percent, &base64, &quoted];
+    let pairs = encodings.iter().flat_map(|first| encodings.iter().map(move |second| (first, second)));
+    pairs.map(|(first, second)| second(&first(value))).collect()
 }
 
 /// The same as a text.

@@ -28,7 +28,7 @@ impl Scene {
             assert_eq!(changed.status, status, "{}", changed.body);
         }
         let refused = self.send(&anyone, Method::POST, "/api/login", &json!({"token": token})).await;
-        assert_eq!(refused.status, 401, "a token that only reads makes no session");
+        assert_eq!(refused.status, 403, "a token that only reads makes no session");
         vec![Client::new(&self.server.url, &token), self.enter(&anyone, &next).await]
     }
 

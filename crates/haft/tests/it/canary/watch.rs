@@ -47,13 +47,10 @@ impl Watch {
     fn look_for(&self, what: &str, core: &str) {
         let mut spellings = HashSet::from([core.to_owned(), hex(core.as_bytes())]);
         spellings.insert(hex(core.as_bytes()).to_uppercase());
-        for offset in 0..3 {
-            let bytes = [vec![0; offset], core.as_bytes().to_vec()].concat();
-            // Characters that share bits with what stands before or after are not known.
-            let (first, end) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
-            let written = base64(&bytes)[first..end].to_owned();
-            spellings.insert(written.replace('+', "-").replace('/', "_"));
-            spellings.insert(written);
+        for once in in_base64(core) {
+            spellings.extend(in_base64(&once));
+            spellings.insert(once.replace('+', "-").replace('/', "_"));
+            spellings.insert(once);
         }
         let mut known = self.spellings.borrow_mut();
         for spelling in spellings {
@@ -99,6 +96,16 @@ impl Watch {
     }
 }
 
+/// Base64 of a text that stands anywhere in a longer one.
+fn in_base64(text: &str) -> [String; 3] {
+    [0, 1, 2].map(|offset| {
+        let bytes = [vec![0; offset], text.as_bytes().to_vec()].concat();
+        // Characters that share bits with what stands before or after are not known.
+        let (first, end) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
+        base64(&bytes)[first..end].to_owned()
+    })
+}
+
 #[test]
 fn a_canary_is_found_however_it_is_written() {
     let found = |written: &dyn Fn(&str) -> String| {
@@ -113,6 +120,8 @@ fn a_canary_is_found_however_it_is_written() {
     assert!(found(&|canary| canary[..30].to_owned()), "what is cut counts too");
     for name in ["", "a", "ad", "ada"] {
         assert!(found(&|canary| base64(format!("{name}:{canary}").as_bytes())), "{name:?}");
+        let once = |canary: &str| base64(format!("{name}:{canary}").as_bytes());
+        assert!(found(&|canary| base64(once(canary).as_bytes())), "{name:?}");
     }
     assert!(!found(&|_| "***".to_owned()));
 }

@@ -203,7 +203,7 @@ async fn a_stop_that_came_too_late_stops_nothing_that_is_said_afterwards() {
     let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
     let reply = desk.ask(&agent, "Rome?").await;
     let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
-    let Desk { server, settings, model, _place: place, .. } = desk;
+    let Desk { server, settings, model, place, .. } = desk;
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
     // As it stands when somebody says stop while the turn, which is over, is being kept.

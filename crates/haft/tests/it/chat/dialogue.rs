@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, OLLAMA_CONTEXT, Upstream};
+use haft_testkit::{AskedModel, AskedResult, Dialect, ModelReply, ModelServer, OLLAMA_CONTEXT, Upstream};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -13,9 +13,13 @@ fn city(name: &str) -> (&'static str, Value) {
     ("weather", json!({"city": name}))
 }
 
-/// What tools answered last, as the model reads it.
+/// The last results of tools, as the model reads them. Gemini has the error of a call in a field of its own form.
 fn results(asked: &AskedModel) -> Vec<Value> {
-    asked.results().iter().map(|result| serde_json::from_str(&result.content).unwrap_or_default()).collect()
+    let read = |result: &AskedResult| {
+        let content: Value = serde_json::from_str(&result.content).unwrap_or_default();
+        if result.is_error && content["error"].is_null() { json!({"error": content}) } else { content }
+    };
+    asked.results().iter().map(read).collect()
 }
 
 #[tokio::test]
@@ -319,21 +323,6 @@ async fn an_image_has_a_type_and_what_is_none_is_refused_at_the_door() {
     assert_eq!(reply.status, 400, "{}", reply.body);
     assert!(reply.body["error"]["message"].to_string().contains("must be an image"), "{}", reply.body);
     assert_eq!(desk.model.seen().len(), asked, "no model is bothered with it");
-    desk.check();
-}
-
-#[tokio::test]
-async fn calls_that_small_models_write_as_text_are_understood() {
-    let desk = Desk::new(async |asked: AskedModel| match results(&asked).first() {
-        None => ModelReply::new().fenced_call("weather", &json!({"city": "Rome"})),
-        Some(result) => ModelReply::says(format!("{}", result["temperature"])),
-    })
-    .await;
-    for dialect in Dialect::ALL {
-        let agent = desk.agent(dialect, &["weather"], json!({})).await;
-        let reply = desk.ask(&agent, "Rome?").await;
-        assert_eq!(said(&reply), "4", "{dialect:?}");
-    }
     desk.check();
 }
 

@@ -19,7 +19,7 @@ impl Logged {
         let settings = asking(Settings::of(&place), &model).with("HAFT_LOG", "info");
         let path = log.to_str().expect("a path").to_owned();
         let (server, api) = settings.start_behind("exec 2>\"$1\"", &path).await;
-        let desk = Desk { server, api, model, weather: upstream, settings, _place: place };
+        let desk = Desk { server, api, model, weather: upstream, settings, place };
         Self { desk, log }
     }
 
@@ -70,7 +70,10 @@ async fn each_line_of_a_chat_says_where_it_belongs() {
     assert_eq!(lines.len(), said.len(), "{lines:#?}");
     for (line, said) in lines.iter().zip(said) {
         assert!(line.contains(said), "{line} is not {said}");
-        assert!(line.contains(&conversation) && line.contains(&request), "{line}");
+        // The same form as in every other line of the log.
+        for id in [format!("conversation.id={conversation} "), format!("request.id={request} ")] {
+            assert!(line.contains(&id), "{line}");
+        }
     }
     for (line, facts) in [
         (1, &["chat.tools=1", "openai/test-model"][..]),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::{DIALECTS, Desk, said, user, weather};
+use crate::timestamps::milliseconds_between;
 
 /// A model that starts a report, and says what came of it once that is known.
 async fn reporter(asked: AskedModel) -> ModelReply {
@@ -33,6 +34,10 @@ fn slow(permits: Arc<Semaphore>) -> impl Future<Output = Upstream> {
     })
 }
 
+async fn task_of(desk: &Desk, id: &Value) -> Value {
+    crate::tasks::task(&desk.api, id.as_str().expect("an id")).await
+}
+
 async fn turns(desk: &Desk, id: &str) -> Vec<Value> {
     let read = desk.api.get(&format!("/api/conversations/{id}")).await;
     assert_eq!(read.status, 200, "{}", read.body);
@@ -55,6 +60,7 @@ async fn an_async_call_is_pending_and_its_result_comes_as_a_turn_of_its_own() {
         assert_eq!((&pending[0]["taskId"], &pending[0]["reason"]), (&result["taskId"], &json!("async")));
         let context = desk.api.get(&format!("/api/conversations/{id}/tool-context")).await;
         assert_eq!(context.data()["toolResults"][0]["status"], "pending");
+        assert_eq!(context.data()["toolResults"][0]["at"], context.data()["toolCalls"][0]["at"]);
         permits.add_permits(1);
         eventually("the agent takes a turn by itself", async || {
             turns(&desk, &id).await.len() == 2 && turns(&desk, &id).await[1]["finishReason"] == "stop"
@@ -69,6 +75,8 @@ async fn an_async_call_is_pending_and_its_result_comes_as_a_turn_of_its_own() {
         let context = desk.api.get(&format!("/api/conversations/{id}/tool-context")).await;
         let result = &context.data()["toolResults"][0];
         assert_eq!((&result["status"], &result["data"]["temperature"]), (&json!("done"), &json!(4)));
+        let task = task_of(&desk, &pending[0]["taskId"]).await;
+        assert_eq!(result["at"], task["endedAt"], "the time of the result");
         assert_eq!(context.data()["toolDefinitions"][0]["async"], true);
     }
     let asked = desk.model.seen();
@@ -84,6 +92,33 @@ async fn an_async_call_is_pending_and_its_result_comes_as_a_turn_of_its_own() {
         "nothing is pending any more"
     );
     desk.check();
+}
+
+#[tokio::test]
+async fn result_of_a_plain_call_shows_when_the_call_ended() {
+    let model = ModelServer::start(async |asked: AskedModel| {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        match asked.results().first() {
+            None => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
+            Some(_) => ModelReply::says("Four."),
+        }
+    });
+    let upstream = Upstream::start_async(async |seen| {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        weather(&seen)
+    });
+    let desk = Desk::with(model.await, upstream.await).await;
+    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let reply = desk.ask(&agent, "How warm is it in Rome?").await;
+    let id = reply.data()["conversationId"].as_str().expect("an id");
+    let turn = turns(&desk, id).await[0].clone();
+    let context = desk.api.get(&format!("/api/conversations/{id}/tool-context")).await;
+    let result = &context.data()["toolResults"][0];
+    assert_eq!(result["status"], "done", "{result}");
+    let since_start = |at: &Value| milliseconds_between(&turn["startedAt"], at);
+    let ended = since_start(&result["at"]);
+    assert!(ended >= 600, "the model took 400 ms and the call 200 ms, not {ended} ms: {turn}");
+    assert!(ended <= since_start(&turn["steps"][1]["at"]), "{result} {turn}");
 }
 
 #[tokio::test]
@@ -152,6 +187,36 @@ async fn a_call_that_a_person_approves_is_waited_for() {
             ),
             _ => assert!(said.contains("Denied") && said.ends_with("and 2") && sent == before, "{said}"),
         }
+    }
+    desk.check();
+}
+
+#[tokio::test]
+async fn budget_spent_before_an_approval_still_counts_after_it() {
+    let desk = Desk::new(async |asked: AskedModel| match asked.answers_before() {
+        0 => ModelReply::calls([("send", json!({"city": "Rome"})), ("weather", json!({"city": "Oslo"}))]),
+        1 => ModelReply::calls(["Bern", "Kyiv"].map(|city| ("weather", json!({"city": city})))),
+        _ => {
+            let is_refused = |content: &str| content.contains("BudgetExceeded");
+            let refused = asked.results().iter().filter(|result| is_refused(&result.content)).count();
+            ModelReply::says(format!("{refused} refused"))
+        }
+    })
+    .await;
+    desk.tool("send", json!({"policy": "ask"})).await;
+    for dialect in DIALECTS {
+        let agent = desk.agent(dialect, &["send", "weather"], json!({"maxCalls": 3})).await;
+        let before = desk.weather.seen().len();
+        let body = json!({"agentId": agent, "messages": [user("Send it.")], "stream": true});
+        let mut stream = desk.api.post_for_events("/api/chat", &body).await;
+        let events = stream.until("tool.pending").await;
+        let task = events.last().expect("it waits").data["taskId"].as_str().expect("an id").to_owned();
+        let decided = desk.api.post(&format!("/api/approvals/{task}"), &json!({"decision": "approve"})).await;
+        assert_eq!(decided.status, 200, "{}", decided.body);
+        let events = stream.until("done").await;
+        let said = events.iter().find(|event| event.name == "message.done").expect("an answer");
+        assert_eq!(said.data["message"]["content"], "1 refused", "{dialect:?}");
+        assert_eq!(desk.weather.seen().len() - before, 3, "{dialect:?}");
     }
     desk.check();
 }
@@ -229,7 +294,7 @@ async fn a_full_queue_is_told_to_the_model_and_the_conversation_stays() {
     let settings = super::asking(crate::survival::Settings::of(&place), &model).with("HAFT_TASK_QUEUE", "1");
     let (server, api) = settings.start().await;
     let weather = Upstream::start(weather).await;
-    let desk = Desk { server, api, model, weather, settings, _place: place };
+    let desk = Desk { server, api, model, weather, settings, place };
     desk.tool("report", json!({"async": true})).await;
     // The one place there is.
     let later = json!({"arguments": {"city": "Oslo"}, "options": {"mode": "async", "delay": 3600}});

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A chat that is not waited for.
 fn begun(url: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(HAFT);
-    command.arg("chat").args(arguments).env_clear().envs([("HAFT_URL", url), ("HAFT_TOKEN", "t")]);
+    command.arg("chat").args(arguments).env_clear().envs([("HAFT_URL", url), ("HAFT_TOKEN", crate::TOKEN)]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command
 }

@@ -25,8 +25,19 @@ pub(super) fn is_skipped() -> bool {
 
 /// Runs a client against a server, and gives the facts it prints.
 pub(super) async fn client(program: &str, url: &str, agent: &str) -> Value {
-    let mut command = command(program, &python(installed()));
-    command.envs([("HAFT_URL", url), ("HAFT_TOKEN", "t"), ("HAFT_AGENT", agent)]).stdin(Stdio::null());
+    client_of(program, &python(installed()), url, agent).await
+}
+
+/// The same with the Python that instructor has for itself.
+pub(super) async fn instructor(program: &str, url: &str, agent: &str) -> Value {
+    client_of(program, &python(&installed().join("instructor")), url, agent).await
+}
+
+async fn client_of(program: &str, python: &Path, url: &str, agent: &str) -> Value {
+    let mut command = command(program, python);
+    command
+        .envs([("HAFT_URL", url), ("HAFT_TOKEN", crate::TOKEN), ("HAFT_AGENT", agent)])
+        .stdin(Stdio::null());
     let output = tokio::time::timeout(PATIENCE, command.output()).await;
     let output = output.unwrap_or_else(|_| panic!("{program} takes more than {PATIENCE:?}"));
     let output = output.expect("it runs");

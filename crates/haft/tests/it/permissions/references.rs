@@ -74,7 +74,7 @@ async fn a_session_enters_no_foreign_space() {
         (Method::POST, "/api/tokens"),
     ] {
         let reply = ask(&foreign, &method, path, Some(&body)).await;
-        assert_eq!((reply.status, reply.kind()), (401, "Unauthorized"), "{method} {path}: {}", reply.body);
+        assert_eq!((reply.status, reply.kind()), (403, "Permission"), "{method} {path}: {}", reply.body);
         for other in [&nowhere, &no_id] {
             let missing = ask(other, &method, path, Some(&body)).await;
             assert_eq!(said(&reply, &[]), said(&missing, &[]), "{method} {path}");
@@ -189,7 +189,7 @@ async fn a_token_makes_none_that_may_more() {
             let lesser = actor.client.post("/api/tokens", &json!({"name": "less", "scope": "call"})).await;
             let token = lesser.data()["token"].as_str().expect("a token");
             let refused = world.anyone.post("/api/login", &json!({"token": token})).await;
-            assert_eq!(refused.status, 401, "{}: {}", actor.who, refused.body);
+            assert_eq!(refused.status, 403, "{}: {}", actor.who, refused.body);
         }
         // A token that may less stays in its space.
         let may = actor.who == "admin" && actor.rights.scope == "admin";
@@ -214,7 +214,7 @@ async fn who_has_left_is_no_member() {
     let removed = world.admin.delete(&format!("/api/spaces/{space}/members/zeppelin_viewer")).await;
     assert_eq!(removed.status, 200, "{}", removed.body);
     assert_eq!(viewer.client.get("/api/tools/zeppelin_tool").await.status, 401, "the token is worth nothing");
-    assert_eq!(within.get("/api/tools/zeppelin_tool").await.status, 401);
+    assert_eq!(within.get("/api/tools/zeppelin_tool").await.status, 403);
     assert_eq!(session.get(&format!("/api/spaces/{space}")).await.status, 404);
     assert_eq!(session.get(&format!("/api/spaces/{space}/members")).await.status, 404);
     let listed = session.get("/api/spaces").await;

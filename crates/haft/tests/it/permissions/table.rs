@@ -162,6 +162,9 @@ fn of_tools() -> Vec<Row> {
         row("PATCH /api/tools/{id}", Edit, [Case::new(200).body(json!({"category": "math"}))]),
         row("DELETE /api/tools/{id}", Edit, [Case::new(200).query("?force=true")]),
         row("POST /api/tools/{id}/circuit/reset", Edit, [Case::new(200)]),
+        get("GET /api/circuits", Read),
+        // No call was made yet, so whoever may reset learns that there is none.
+        row("POST /api/circuits/reset", Edit, [Case::new(404).body(json!({"key": "none"}))]),
         get("GET /api/tools/categories", Read),
         get("GET /api/tools/{id}/versions", Read),
         get("GET /api/tools/{id}/versions/{version}", Read),
@@ -345,6 +348,12 @@ fn of_people() -> Vec<Row> {
             Identity,
             [Case::new(200).needs(SpaceAdmin), Case::new(200).needs(Whole).own()],
         ),
+        row("GET /api/spaces/{id}/invitations", Identity, [Case::new(200).needs(SpaceAdmin)]),
+        // The members have accepted, so there is nothing left to withdraw, accept or decline.
+        row("DELETE /api/spaces/{id}/invitations/{user}", Identity, [Case::new(404).needs(SpaceAdmin)]),
+        get("GET /api/invitations", Identity),
+        row("POST /api/invitations/{id}/accept", Identity, [Case::new(404).needs(Whole)]),
+        row("DELETE /api/invitations/{id}", Identity, [Case::new(404).needs(Whole)]),
         row("POST /api/users", Operator, [named(201)]),
         get("GET /api/users", Operator),
         row(

@@ -115,7 +115,7 @@ impl Things {
             "agents" | "models" => &self.agent,
             "providers" => &self.provider,
             "tokens" => &self.token,
-            "spaces" => &self.space,
+            "spaces" | "invitations" => &self.space,
             "users" => &self.user,
             "tool-calls" => &self.call,
             "alerts" => &self.alert,
@@ -194,6 +194,8 @@ pub(super) struct World {
     pub(super) admin: Client,
     bystander: Client,
     filer: Client,
+    /// Sessions of the members besides the admin.
+    sessions: Vec<(&'static str, Client)>,
     pub(super) actors: Vec<Actor>,
     pub(super) by_id: Things,
     pub(super) by_name: Things,
@@ -211,7 +213,9 @@ impl World {
         }
         let chief = &people["admin"].session;
         let space = id(&make(chief, "/api/spaces", &json!({"name": "zeppelin_space"})).await);
-        let_in(chief, &space).await;
+        let sessions: Vec<(&str, Client)> =
+            MEMBERS.iter().map(|(who, _)| (*who, people[who].session.clone())).collect();
+        invite_members(chief, &space, &sessions).await;
         let mut actors = Vec::new();
         for (who, role) in
             MEMBERS.into_iter().chain([("admin", "admin")]).filter(|(who, _)| !QUIET.contains(who))
@@ -248,6 +252,7 @@ impl World {
             admin,
             bystander,
             filer,
+            sessions,
             actors,
             by_id,
             by_name,
@@ -299,7 +304,7 @@ impl World {
             }
             "spaces" if !case.is_own || may(Needs::Whole) => {
                 things.space = id(&make(&self.admin, "/api/spaces", &name).await);
-                let_in(&self.admin, &things.space).await;
+                invite_members(&self.admin, &things.space, &self.sessions).await;
                 if case.is_own {
                     // The last admin cannot leave.
                     let path = format!("/api/spaces/{}/members/{BYSTANDER}", things.space);
@@ -423,9 +428,15 @@ async fn call_of(admin: &Client, tool: &str) -> String {
     call
 }
 
-async fn let_in(admin: &Client, space: &str) {
+/// Invites the members into a space, and each accepts.
+async fn invite_members(admin: &Client, space: &str, sessions: &[(&str, Client)]) {
     for (who, role) in MEMBERS {
-        put(admin, &format!("/api/spaces/{space}/members/{MARK}_{who}"), &json!({"role": role})).await;
+        let path = format!("/api/spaces/{space}/members/{MARK}_{who}");
+        let invited = admin.put(&path, &json!({"role": role})).await;
+        assert_eq!(invited.status, 202, "{path}: {}", invited.body);
+        let (_, session) = sessions.iter().find(|(name, _)| *name == who).expect("a session");
+        let accepted = session.post(&format!("/api/invitations/{space}/accept"), &json!({})).await;
+        assert_eq!(accepted.status, 200, "{path}: {}", accepted.body);
     }
 }
 

@@ -8,8 +8,8 @@ use crate::agents::{make, stranger};
 
 /// A server on which no network was opened for tools.
 async fn closed() -> (HaftProcess, Client) {
-    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "t")]).await;
-    let api = Client::new(&server.url, "t");
+    let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
+    let api = Client::new(&server.url, crate::TOKEN);
     (server, api)
 }
 

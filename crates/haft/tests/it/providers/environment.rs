@@ -34,14 +34,14 @@ async fn started(upstream: &Upstream, more: &[(&str, &str)]) -> (HaftProcess, Cl
     let (openai, ollama) = (upstream.url("/v1"), upstream.address.to_string());
     // No network is opened for tools: what the environment says is the operator's word.
     let mut environment = vec![
-        ("HAFT_ADMIN_TOKEN", "t"),
+        ("HAFT_ADMIN_TOKEN", crate::TOKEN),
         ("OPENAI_API_KEY", KEY),
         ("OPENAI_BASE_URL", openai.as_str()),
         ("OLLAMA_HOST", ollama.as_str()),
     ];
     environment.extend_from_slice(more);
     let server = HaftProcess::start(HAFT, &["serve"], &environment).await;
-    let api = Client::new(&server.url, "t");
+    let api = Client::new(&server.url, crate::TOKEN);
     (server, api)
 }
 
@@ -153,9 +153,9 @@ async fn a_script_may_be_set_and_what_is_wrong_is_said_at_the_start() {
     let path = std::env::temp_dir().join(format!("haft-script-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     std::fs::write(&path, r#"[{"text": "Hello."}]"#).expect("written");
-    let environment = [("HAFT_ADMIN_TOKEN", "t"), ("HAFT_SCRIPT", file)];
+    let environment = [("HAFT_ADMIN_TOKEN", crate::TOKEN), ("HAFT_SCRIPT", file)];
     let server = HaftProcess::start(HAFT, &["serve"], &environment).await;
-    let api = Client::new(&server.url, "t");
+    let api = Client::new(&server.url, crate::TOKEN);
     let read = api.get("/api/providers/scripted").await;
     let shown = (&read.data()["kind"], &read.data()["source"], &read.data()["variable"]);
     assert_eq!(shown, (&json!("scripted"), &json!("environment"), &json!("HAFT_SCRIPT")), "{}", read.body);

@@ -7,11 +7,11 @@ use crate::chat::{said, tools_of, user};
 use crate::survival::Settings;
 use crate::v1::{COMPLETIONS, body, words};
 
-/// Calls as small models do, in its text, and says what came of it.
+/// Calls a tool, and says the result.
 async fn clerk(asked: AskedModel) -> ModelReply {
     match asked.results().first() {
         None if asked.tools.is_empty() => ModelReply::says("Hello."),
-        None => ModelReply::new().fenced_call("string", &json!({"operation": "upper", "text": "rome"})),
+        None => ModelReply::calls([("string", json!({"operation": "upper", "text": "rome"}))]),
         Some(result) => ModelReply::says(format!("It is {}", result.content)),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, HaftProcess, Place};
+use haft_testkit::{Client, HaftProcess, Place, eventually};
 use serde_json::json;
 
 use super::{FIVE_SECONDS, Settings, call, mock, skipped, within};
@@ -26,11 +26,11 @@ connection.execute('ROLLBACK')
 ";
 
 /// Holds the lock until it is dropped.
-pub(super) struct Holder(Child);
+pub(crate) struct Holder(Child);
 
 impl Holder {
     /// None where nobody can hold it, which is said.
-    pub(super) fn of(database: &Path) -> Option<Self> {
+    pub(crate) fn of(database: &Path) -> Option<Self> {
         let mut command = Command::new("python3");
         command.args(["-c", SCRIPT]).arg(database).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = match command.spawn() {
@@ -89,6 +89,21 @@ async fn a_locked_database_refuses_writes_in_time_and_takes_them_again() {
     let is_made = async || api.post("/api/tools", &mock("late", &json!(1))).await.status == 201;
     within(FIVE_SECONDS, "a write without a restart", is_made).await;
     assert_eq!(call(&api, "late").await.status, 200);
+}
+
+#[tokio::test]
+async fn server_is_not_ready_while_the_call_log_cannot_be_written() {
+    let Some((place, _server, api)) = start().await else { return };
+    let Some(holder) = Holder::of(&place.directory.join("calls.db")) else { return };
+    assert_eq!(call(&api, "kept").await.status, 200);
+    let status = async || api.get("/readyz").await.status;
+    eventually("the server is not ready", async || status().await == 503).await;
+    assert_eq!(api.get("/readyz").await.body, json!({"status": "the call log cannot be written"}));
+    assert_eq!(call(&api, "kept").await.status, 200, "calls go on while there is room for their records");
+    drop(holder);
+    eventually("the server is ready again", async || status().await == 200).await;
+    let logged = async || api.get("/api/tool-calls").await.data()["items"].as_array().map(Vec::len);
+    eventually("both calls are on record", async || logged().await == Some(2)).await;
 }
 
 #[tokio::test]

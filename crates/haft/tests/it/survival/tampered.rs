@@ -66,7 +66,11 @@ async fn what_was_tampered_with_is_found_and_where() {
         let broken = here(&place, &["audit", "verify"]).await;
         assert_eq!(broken.code, 1, "{sql}: {}{}", broken.stdout, broken.stderr);
         assert!(broken.stdout.contains(said), "{sql}: {}", broken.stdout);
-        assert!(broken.stderr.contains("is not as it was written"), "{sql}: {}", broken.stderr);
+        assert!(
+            broken.stderr.contains("the records differ from the ones that were written"),
+            "{sql}: {}",
+            broken.stderr
+        );
         let json = here(&place, &["audit", "verify", "--json"]).await;
         assert_eq!(json.code, 1, "{sql}: {}", json.stdout);
         let (server, api) = settings.start().await;

@@ -3,7 +3,7 @@
 use haft_testkit::{AskedModel, Dialect, ModelReply, Reply};
 use serde_json::{Value, json};
 
-use super::{COMPLETIONS, body, choice, complete, function};
+use super::{COMPLETIONS, RESPONSES, body, choice, complete, function};
 use crate::chat::{DIALECTS, Desk, user};
 
 /// Calls the client's tool, and the agent's own where it has one; then says what came of all.
@@ -85,6 +85,50 @@ async fn a_parked_step_goes_on_after_the_server_was_killed() {
 }
 
 #[tokio::test]
+async fn unsupported_options_beside_results_are_refused_and_the_turn_still_waits() {
+    let desk = Desk::new(both).await;
+    for (dialect, name, value) in [
+        (Dialect::Openai, "n", json!(2)),
+        (Dialect::Openai, "audio", json!({"voice": "ash"})),
+        (Dialect::Anthropic, "seed", json!(7)),
+    ] {
+        let agent = desk.agent(dialect, &[], json!({})).await;
+        let asked = json!([user("look!")]);
+        let reply = complete(&desk.api, &agent, &asked, &with_tools()).await;
+        let (back, before) = (returned(&asked, &reply), desk.model.seen().len());
+        let mut more = with_tools();
+        more[name] = value;
+        let refused = complete(&desk.api, &agent, &back, &more).await;
+        assert_eq!(
+            (refused.status, &refused.body["error"]["param"]),
+            (400, &json!(name)),
+            "{}",
+            refused.body
+        );
+        let answered = complete(&desk.api, &agent, &back, &with_tools()).await;
+        assert_eq!(choice(&answered)["message"]["content"], "seen a & seen b", "{name}");
+        assert_eq!(desk.model.seen().len(), before + 1, "{name}");
+    }
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let mut look = function("look")["function"].clone();
+    look["type"] = json!("function");
+    let asked = json!({"model": agent, "input": "look!", "tools": [look]});
+    let first = desk.api.post(RESPONSES, &asked).await.body;
+    let calls = first["output"].as_array().expect("items").iter().filter_map(|item| item["call_id"].as_str());
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "seen"});
+    let outputs: Vec<Value> = calls.map(output).collect();
+    let back =
+        json!({"model": agent, "previous_response_id": first["id"], "input": outputs, "tools": [look]});
+    let mut background = back.clone();
+    background["background"] = json!(true);
+    let refused = desk.api.post(RESPONSES, &background).await;
+    assert_eq!((refused.status, &refused.body["error"]["param"]), (400, &json!("background")));
+    let answered = desk.api.post(RESPONSES, &back).await;
+    assert_eq!(answered.body["output"][0]["content"][0]["text"], "seen & seen", "{}", answered.body);
+    desk.check();
+}
+
+#[tokio::test]
 async fn results_of_calls_that_nobody_remembers_are_read_from_the_history() {
     let desk = Desk::new(both).await;
     for dialect in DIALECTS {
@@ -95,7 +139,7 @@ async fn results_of_calls_that_nobody_remembers_are_read_from_the_history() {
         };
         let messages = json!([
             user("look!"),
-            {"role": "assistant", "content": null, "tool_calls": [call("c.1", "a"), call("c.2", "b"), call("lost", "c")]},
+            {"role": "assistant", "content": null, "tool_calls": [call("c.1", "a"), call("c.2", "b")]},
             {"role": "tool", "tool_call_id": "c.1", "content": "seen a"},
             {"role": "tool", "tool_call_id": "c.2", "content": "seen b"},
             {"role": "tool", "tool_call_id": "nobody", "content": "seen nothing"},
@@ -169,4 +213,23 @@ async fn a_stream_tells_of_calls_piece_by_piece() {
         assert_eq!(serde_json::from_str::<Value>(arguments).expect("JSON"), json!({"of": of}));
     }
     assert_eq!(events[events.len() - 2].data["choices"][0]["finish_reason"], "tool_calls");
+}
+
+#[tokio::test]
+async fn function_with_a_reserved_name_is_refused() {
+    let desk = Desk::new(async |_| ModelReply::says("never")).await;
+    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    for name in haft_core::name::RESERVED_NAMES {
+        let tools = json!({"tools": [function("look"), function(name)]});
+        let in_chat = complete(&desk.api, &agent, &json!([user("hi")]), &tools).await;
+        let tool = json!({"type": "function", "name": name, "parameters": {"type": "object"}});
+        let asked = json!({"model": agent, "input": "hi", "tools": [tool]});
+        let in_response = desk.api.post(RESPONSES, &asked).await;
+        for (reply, param) in [(in_chat, "tools.1.function.name"), (in_response, "tools.0.name")] {
+            let error = &reply.body["error"];
+            assert_eq!((reply.status, &error["param"]), (400, &json!(param)), "{}", reply.body);
+            assert!(error["message"].as_str().is_some_and(|text| text.contains(name)), "{}", reply.body);
+        }
+    }
+    assert!(desk.model.seen().is_empty());
 }

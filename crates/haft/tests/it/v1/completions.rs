@@ -110,7 +110,7 @@ async fn what_is_asked_for_reaches_the_model() {
     ]);
     let more = json!({
         "temperature": 0.5, "max_completion_tokens": 77, "seed": 1, "user": "u", "top_p": 0.9, "store": true,
-        "service_tier": "auto", "unheard_of": {"x": 1},
+        "service_tier": "auto",
     });
     choice(&complete(&desk.api, &agent, &messages, &more).await);
     let asked = desk.model.seen().pop().expect("a question");

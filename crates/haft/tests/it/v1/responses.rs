@@ -8,7 +8,9 @@ use crate::chat::{DIALECTS, Desk};
 
 /// A function as responses write it.
 fn look() -> Value {
-    json!({"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": true})
+    let parameters =
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    json!({"type": "function", "name": "look", "parameters": parameters, "strict": true})
 }
 
 async fn respond(desk: &Desk, agent: &str, input: Value, more: Value) -> Value {

@@ -22,7 +22,7 @@ pub(super) fn is_meant(text: &str) -> bool {
 pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
     let text = without_carets(text);
     let mut rest = text.chars().peekable();
-    let (mut commands, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
+    let (mut commands, mut command, mut word) = (Vec::new(), Command::default(), None::<String>);
     let (mut in_quotes, mut is_piped) = (false, false);
     while let Some(character) = rest.next() {
         match character {
@@ -36,10 +36,12 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
             }
             '\\' => word.get_or_insert_default().push(unescaped(&mut rest)),
             ' ' | '\t' | '\r' | '\n' | '&' | '|' if !in_quotes => {
-                words.extend(word.take().filter(|_| !is_piped));
+                command.words.extend(word.take().filter(|_| !is_piped));
                 if matches!(character, '\n' | '&') {
                     is_piped = false;
-                    commands.push(std::mem::take(&mut words));
+                    if !command.words.is_empty() {
+                        std::mem::take(&mut command).push_to(&mut commands)?;
+                    }
                 }
                 is_piped |= character == '|';
             }
@@ -49,10 +51,11 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
     if in_quotes {
         return Err(Message::new(&UNCLOSED).with("quote", "\""));
     }
-    words.extend(word.filter(|_| !is_piped));
-    commands.push(words);
-    let command = |words: Vec<String>| Command { words, input: None };
-    Ok(commands.into_iter().filter(|words| !words.is_empty()).map(command).collect())
+    command.words.extend(word.filter(|_| !is_piped));
+    if !command.words.is_empty() {
+        command.push_to(&mut commands)?;
+    }
+    Ok(commands)
 }
 
 /// Browsers double every backslash and put one before each quote.

@@ -110,6 +110,7 @@ const VALUES: &[&str] = &[
     "request",
     "retry",
     "url",
+    "upload-file",
     "url-query",
     "user",
     "user-agent",
@@ -210,5 +211,4 @@ const REFUSED_VALUES: &[&str] = &[
     "request-target",
     "resolve",
     "unix-socket",
-    "upload-file",
 ];

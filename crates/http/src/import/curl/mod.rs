@@ -17,10 +17,10 @@ use std::vec::IntoIter;
 use haft_core::error::ROOT;
 use haft_core::{Message, Template, Violation};
 
-use self::options::Options;
+use self::options::{MOST_REFUSED, Options, Refusals};
 use self::shell::Command;
-use super::Imported;
 use super::example::{Example, Importer, Source, clean, has_marks};
+use super::{CancelFlag, Imported};
 
 haft_core::templates! {
     NO_COMMAND = "import.curl.noCommand",
@@ -32,13 +32,16 @@ haft_core::templates! {
     POWERSHELL = "import.curl.powershell",
         "this is written for PowerShell; copy the request as cURL for bash or cmd instead",
         "这是 PowerShell 写法；请改为复制 bash 或 cmd 格式的 cURL";
+    TOO_LONG = "import.curl.tooLong",
+        "has more than {limit} MB of commands; import a part of them",
+        "命令文本超过 {limit} MB；请只导入其中一部分";
     MORE_REFUSED = "import.curl.moreRefused",
         "and {count} more things that cannot be in a tool",
         "另有 {count} 处无法用于工具";
 }
 
-/// So many refusals are told one by one.
-const MOST_REFUSED: usize = 100;
+/// The longest text with commands, in bytes.
+const LONGEST_TEXT: usize = 2 << 20;
 
 /// How a command shall be read.
 #[derive(Debug, Clone, Default)]
@@ -48,22 +51,29 @@ pub struct CurlOptions {
     pub description: Option<String>,
     /// Of several commands only these: a tool's name or `METHOD /path`. Empty: all.
     pub only: Vec<String>,
+    /// Makes the import end early, with an error.
+    pub cancel: CancelFlag,
 }
 
 /// Turns commands into tools, one for each, or says why one of them cannot be a tool.
 pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violation>> {
     let wrong = |message| vec![Violation::new(ROOT, message)];
+    if command.len() > LONGEST_TEXT {
+        return Err(wrong(Message::new(&TOO_LONG).with("limit", LONGEST_TEXT >> 20)));
+    }
     let text = clean(command).replace("\r\n", "\n");
     if is_powershell(&text) {
         return Err(wrong(Message::new(&POWERSHELL)));
     }
+    let text = options::mark_templates(&text);
     let commands = if cmd::is_meant(&text) { cmd::commands(&text) } else { shell::commands(&text) };
-    let source = Source { from: "curl", document: None, prefix: None, only: &options.only };
-    let mut importer = Importer::new(source);
+    let (only, cancel) = (&options.only, &options.cancel);
+    let mut importer = Importer::new(Source { from: "curl", document: None, prefix: None, only, cancel });
     let mut values = Rc::<HashMap<String, String>>::default();
-    let mut refused: Vec<(usize, Message)> = Vec::new();
+    let (mut refused, mut more_refused) = (Vec::new(), 0_usize);
     let mut count = 0_usize;
     for Command { words, input } in commands.map_err(wrong)? {
+        importer.count_request().map_err(wrong)?;
         let mut words = words.into_iter().peekable();
         while words.next_if(|word| is_prompt(word)).is_some() {}
         assign(&mut words, &mut values);
@@ -74,14 +84,21 @@ pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violat
             importer.skip(shown, Message::new(&NOT_CURL));
             continue;
         }
-        let added = example(words, input).and_then(|mut example| {
+        let added = example(words, input).and_then(|(mut example, unknown_body)| {
+            if let Some(reason) = unknown_body {
+                let operation = format!("{} {}", example.method, example.address.shown_path());
+                importer.skip_example(&operation, &example, reason);
+                return Ok(());
+            }
             example.name = options.name.clone();
             example.description = options.description.clone();
             example.shared_values = Rc::clone(&values);
-            importer.add(&example).map_err(|why| vec![why])
+            importer.add(&example).map_err(Refusals::from)
         });
-        if let Err(reasons) = added {
-            refused.extend(reasons.into_iter().map(|reason| (count, reason)));
+        if let Err(Refusals { reasons, more }) = added {
+            let listed = reasons.len().min(MOST_REFUSED - refused.len());
+            more_refused += reasons.len() - listed + more;
+            refused.extend(reasons.into_iter().take(listed).map(|reason| (count, reason)));
         }
         count += 1;
     }
@@ -92,12 +109,10 @@ pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violat
         return Ok(importer.finish());
     }
     let place = |at: usize| if count == 1 { ROOT.to_owned() } else { at.to_string() };
-    let more = refused.len().saturating_sub(MOST_REFUSED);
-    refused.truncate(MOST_REFUSED);
     let mut violations: Vec<Violation> =
         refused.into_iter().map(|(at, reason)| Violation::new(place(at), reason)).collect();
-    if more > 0 {
-        violations.push(Violation::new(ROOT, Message::new(&MORE_REFUSED).with("count", more)));
+    if more_refused > 0 {
+        violations.push(Violation::new(ROOT, Message::new(&MORE_REFUSED).with("count", more_refused)));
     }
     Err(violations)
 }
@@ -107,9 +122,14 @@ pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [TEMPLATES, heredoc::TEMPLATES, options::TEMPLATES, shell::TEMPLATES].into_iter().flatten().copied()
 }
 
-/// The request of one command, or all that is wrong with it.
-fn example(words: impl Iterator<Item = String>, input: Option<String>) -> Result<Example, Vec<Message>> {
-    Options::read(words, input)?.into_example().map_err(|why| vec![why])
+/// The request of one command, and why its body is not known; or all that is wrong with the command.
+fn example(
+    words: impl Iterator<Item = String>,
+    input: Option<String>,
+) -> Result<(Example, Option<Message>), Refusals> {
+    let options = Options::read(words, input)?;
+    let unknown_body = options.unknown_body();
+    Ok((options.into_example()?, unknown_body))
 }
 
 /// Takes `NAME=value` before a command, and after `export`.

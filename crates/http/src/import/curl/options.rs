@@ -42,6 +42,9 @@ haft_core::templates! {
         "命令中有多个 URL；请分别写成命令";
 }
 
+/// The most refusals that are listed one by one.
+pub(super) const MOST_REFUSED: usize = 100;
+
 /// The longest time for one attempt that a tool can have.
 const LONGEST_SECONDS: f64 = 600.0;
 
@@ -62,11 +65,15 @@ pub(super) struct Options {
     is_get: bool,
     is_head: bool,
     is_json: bool,
+    /// What a body in a file is sent with, where the command names no method.
+    assumed_method: Option<&'static str>,
     globs: Globs,
     /// What stands behind the command for it to read.
     input: Option<String>,
     notes: Vec<Message>,
-    refusals: Vec<Message>,
+    refusals: Refusals,
+    /// Why the body is not known: it is in a file.
+    unknown_body: Option<Message>,
 }
 
 /// Whether braces and brackets of a URL mean several URLs.
@@ -77,12 +84,26 @@ enum Globs {
     Off,
 }
 
+/// Why a command cannot become a tool: all reasons are counted, the first are listed.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    pub(super) reasons: Vec<Message>,
+    /// The number of unlisted reasons.
+    pub(super) more: usize,
+}
+
+impl From<Message> for Refusals {
+    fn from(reason: Message) -> Self {
+        Self { reasons: vec![reason], more: 0 }
+    }
+}
+
 impl Options {
     /// Reads what stands behind `curl`, or says all that is wrong with it.
     pub(super) fn read(
         mut words: impl Iterator<Item = String>,
         input: Option<String>,
-    ) -> Result<Self, Vec<Message>> {
+    ) -> Result<Self, Refusals> {
         let mut options = Self { input, ..Self::default() };
         while let Some(word) = words.next() {
             match (word.strip_prefix("--"), word.strip_prefix('-')) {
@@ -92,7 +113,7 @@ impl Options {
                 (None, Some(_) | None) => options.urls.push(word.clone()),
             }
         }
-        if options.refusals.is_empty() { Ok(options) } else { Err(options.refusals) }
+        if options.refusals.reasons.is_empty() { Ok(options) } else { Err(options.refusals) }
     }
 
     fn long(&mut self, written: &str, words: &mut dyn Iterator<Item = String>) {
@@ -125,7 +146,10 @@ impl Options {
             (None, _) => self.refuse(Message::new(&UNKNOWN_OPTION), shown),
             (Some(Known::Ignored | Known::IgnoredValue), _) => {}
             (Some(Known::Noted | Known::NotedValue), _) => {
-                self.notes.push(Message::new(&NOTED_OPTION).with("option", shown));
+                let note = Message::new(&NOTED_OPTION).with("option", shown);
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
             }
             (Some(Known::Refused | Known::RefusedValue), _) => {
                 self.refuse(Message::new(&REFUSED_OPTION), shown);
@@ -143,7 +167,11 @@ impl Options {
     }
 
     fn refuse(&mut self, message: Message, option: &str) {
-        self.refusals.push(message.with("option", option));
+        if self.refusals.reasons.len() < MOST_REFUSED {
+            self.refusals.reasons.push(message.with("option", option));
+        } else {
+            self.refusals.more += 1;
+        }
     }
 
     fn set(&mut self, option: &str, shown: &str, value: &str) {
@@ -157,8 +185,9 @@ impl Options {
             "data" | "data-ascii" | "data-binary" | "data-raw" | "json" => self.add_data(option, value),
             "data-urlencode" => match urlencoded(value) {
                 Some(encoded) => self.push_data(&encoded, "&"),
-                None => self.refuse(Message::new(&FROM_FILE), shown),
+                None => self.take_body_from_file("POST", shown),
             },
+            "upload-file" => self.take_body_from_file("PUT", shown),
             "url-query" => match (value.strip_prefix('+'), urlencoded(value)) {
                 (Some(written), _) => self.query.push(written.to_owned()),
                 (None, Some(encoded)) => self.query.push(encoded),
@@ -203,8 +232,18 @@ impl Options {
                 self.add_data(option, &text.replace(['\r', '\n'], ""));
             }
             Some(text) => self.add_data(option, &text),
-            None => self.refuse(Message::new(&FROM_FILE), shown),
+            None => self.take_body_from_file("POST", shown),
         }
+    }
+
+    fn take_body_from_file(&mut self, method: &'static str, shown: &str) {
+        self.unknown_body.get_or_insert_with(|| Message::new(&FROM_FILE).with("option", shown));
+        self.assumed_method.get_or_insert(method);
+    }
+
+    /// Why the request cannot be made although the command can be read.
+    pub(super) fn unknown_body(&self) -> Option<Message> {
+        self.unknown_body.clone()
     }
 
     fn push_header(&mut self, name: &str, value: &str) {
@@ -288,8 +327,9 @@ impl Options {
         let method = match &self.method {
             Some(method) => method.as_str(),
             None if self.is_head => "HEAD",
-            None if sends && !self.is_get => "POST",
-            None => "GET",
+            None if self.is_get => "GET",
+            None if sends => "POST",
+            None => self.assumed_method.unwrap_or("GET"),
         };
         for text in self.query.iter().chain(self.data.iter().filter(|_| self.is_get)) {
             address.query.extend(pairs(text));
@@ -378,6 +418,28 @@ fn one_url(written: &str, globs: Globs) -> Result<String, Message> {
         }
     }
     Ok(url)
+}
+
+/// Marks every `{{name}}` of a command, wherever it stands.
+pub(super) fn mark_templates(text: &str) -> String {
+    let mut marked = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("{{") {
+        let (plain, from) = rest.split_at(at);
+        marked.push_str(plain);
+        let after = from.get(1..).unwrap_or_default();
+        match placeholder('{', after) {
+            Some((name, behind)) => {
+                marked.push_str(&mark_variable(name));
+                rest = behind;
+            }
+            None => {
+                marked.push('{');
+                rest = after;
+            }
+        }
+    }
+    marked + rest
 }
 
 /// The name in brackets that were just opened, and what stands behind them.

@@ -9,7 +9,7 @@ use haft_core::Message;
 
 use super::ansi_c;
 use super::heredoc::Heredoc;
-use crate::import::example::mark_variable;
+use crate::import::example::{MOST_REQUESTS, mark_variable, too_many_requests};
 
 haft_core::templates! {
     UNCLOSED = "import.curl.unclosed",
@@ -31,6 +31,17 @@ const LONGEST_NAME: usize = 64;
 pub(super) struct Command {
     pub(super) words: Vec<String>,
     pub(super) input: Option<String>,
+}
+
+impl Command {
+    /// Adds a command to those of a text. Returns an error past the limit.
+    pub(super) fn push_to(self, commands: &mut Vec<Self>) -> Result<(), Message> {
+        if commands.len() >= MOST_REQUESTS {
+            return Err(too_many_requests());
+        }
+        commands.push(self);
+        Ok(())
+    }
 }
 
 /// The commands of a text.
@@ -76,9 +87,9 @@ impl<'a> Reader<'a> {
             match character {
                 ' ' | '\t' | '\r' => self.end_word(),
                 '\n' => self.end_line()?,
-                ';' => self.end_command(),
-                '&' => self.ampersand(),
-                '|' => self.pipe(),
+                ';' => self.end_command()?,
+                '&' => self.ampersand()?,
+                '|' => self.pipe()?,
                 '>' => self.redirect(),
                 '<' if !self.is_piped => self.input()?,
                 '#' if self.word.is_none() => while self.rest.next_if(|next| *next != '\n').is_some() {},
@@ -116,7 +127,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A line that begins with an option goes on with the command before it: its backslash was lost on the way.
-    fn end_command(&mut self) {
+    fn end_command(&mut self) -> Result<(), Message> {
         self.end_word();
         (self.is_piped, self.skips_word, self.takes_input) = (false, false, false);
         let command = std::mem::take(&mut self.command);
@@ -125,13 +136,14 @@ impl<'a> Reader<'a> {
             before.words.extend(command.words);
             before.input = command.input.or(before.input.take());
         } else if !command.words.is_empty() {
-            self.commands.push(command);
+            command.push_to(&mut self.commands)?;
         }
+        Ok(())
     }
 
     /// Behind a line stand the texts that it opened.
     fn end_line(&mut self) -> Result<(), Message> {
-        self.end_command();
+        self.end_command()?;
         for (place, heredoc) in std::mem::take(&mut self.waiting) {
             let text = heredoc.read(&mut self.rest)?;
             let text = if heredoc.is_literal { text } else { expanded(&text)? };
@@ -171,25 +183,25 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn ampersand(&mut self) {
+    fn ampersand(&mut self) -> Result<(), Message> {
         let next = self.rest.peek().copied();
         let is_glued = next.is_some_and(|next| !next.is_whitespace() && !matches!(next, '&' | '>'));
         if self.word.is_some() && is_glued {
             // A URL that should have had quotes.
             self.push('&');
-            return;
+            return Ok(());
         }
         self.rest.next_if_eq(&'&');
-        self.end_command();
+        self.end_command()
     }
 
-    fn pipe(&mut self) {
+    fn pipe(&mut self) -> Result<(), Message> {
         if self.rest.next_if_eq(&'|').is_some() {
-            self.end_command();
-        } else {
-            self.end_word();
-            self.is_piped = true;
+            return self.end_command();
         }
+        self.end_word();
+        self.is_piped = true;
+        Ok(())
     }
 
     fn redirect(&mut self) {

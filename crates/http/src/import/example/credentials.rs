@@ -130,8 +130,12 @@ pub(crate) fn mark_variable(name: &str) -> String {
 /// Whether a text is a key or a token by its form alone.
 pub(super) fn is_token(text: &str) -> bool {
     let is_jwt = text.starts_with("eyJ") && text.matches('.').count() == 2;
-    let is_issued = ISSUED.iter().any(|start| text.starts_with(start));
-    text.len() >= 16 && !text.contains(char::is_whitespace) && (is_jwt || is_issued)
+    text.len() >= 16 && !text.contains(char::is_whitespace) && (is_jwt || is_issued(text))
+}
+
+/// Returns true if a text begins like the keys of a well-known service.
+pub(crate) fn is_issued(text: &str) -> bool {
+    ISSUED.iter().any(|start| text.starts_with(start))
 }
 
 /// Whether a text only shows where a credential goes: `YOUR_TOKEN`, `<token>`, `sk-...`.

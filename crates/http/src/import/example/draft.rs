@@ -116,9 +116,14 @@ impl<'a> Draft<'a> {
         self.arguments.of_mark(kind, mark, known)
     }
 
-    /// The placeholder of an id in the path.
+    /// The placeholder of an id in the path. A number is the default of a call that only reads; whoever changes
+    /// something has to say what.
     pub(super) fn path_id(&mut self, before: Option<&str>, id: &str) -> String {
         let (name, value) = (words::id_name(before), scalar(id));
+        let only_reads = matches!(self.example.method.as_str(), "GET" | "HEAD");
+        if only_reads && words::is_number(id) && !words::may_be_secret(id, before) {
+            return self.arguments.add_example(&name, &value);
+        }
         let mut property = of_type(&name, &value);
         if !words::may_be_secret(id, before) {
             property.insert("examples".to_owned(), json!([value]));

@@ -7,12 +7,13 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::draft::{Draft, Drawn};
-use super::only::Only;
 use super::request::Request;
 use super::secrets::SecretBook;
 use super::{Example, graphql, request, words};
 use crate::generic::METHODS;
-use crate::import::{Imported, ImportedTool, Names, Skipped};
+use crate::import::only::Only;
+use crate::import::source::cancelled;
+use crate::import::{CancelFlag, Imported, ImportedTool, Names, Skipped};
 
 haft_core::templates! {
     NOT_A_METHOD = "import.method",
@@ -27,6 +28,12 @@ haft_core::templates! {
     TOO_MANY = "import.example.tooMany",
         "{count} more requests: one import makes at most {limit} tools",
         "还有 {count} 个请求：一次导入最多生成 {limit} 个工具";
+    TOO_MANY_REQUESTS = "import.example.tooManyRequests",
+        "holds more than {limit} requests; import a part of it",
+        "包含超过 {limit} 个请求；请只导入其中一部分";
+    TOO_LARGE = "import.example.toolsTooLarge",
+        "its tools would have more than {limit} MB of definitions; import a part of it",
+        "其工具的定义合计超过 {limit} MB；请只导入其中一部分";
     MORE_LEFT_OUT = "import.example.moreLeftOut",
         "{count} more were left out",
         "另有 {count} 个被略去";
@@ -38,8 +45,14 @@ haft_core::templates! {
 /// The most tools that one import makes.
 const MOST_TOOLS: usize = 2_000;
 
-/// So many things that were left out are told one by one.
-const MOST_TOLD: usize = 1_000;
+/// The most requests that one import reads. With `only`, each of them is drafted: its name depends on the others.
+pub(crate) const MOST_REQUESTS: usize = 20_000;
+
+/// The most bytes that all drafts together have as JSON.
+const MOST_BYTES: usize = 16 << 20;
+
+/// The most left-out requests that a report lists one by one.
+const MOST_LISTED: usize = 1_000;
 
 /// The longest name of a document.
 const LONGEST_DOCUMENT: usize = 200;
@@ -54,16 +67,21 @@ pub(crate) struct Source<'a> {
     pub(crate) prefix: Option<&'a str>,
     /// Only these. Empty: all.
     pub(crate) only: &'a [String],
+    /// Makes the import end with an error.
+    pub(crate) cancel: &'a CancelFlag,
 }
 
 /// Gathers the tools, the secrets and what is left out of one import.
 pub(crate) struct Importer<'a> {
     source: Source<'a>,
+    only: Only<'a>,
     secrets: SecretBook,
     drafts: Vec<Drafted>,
-    left_out: Vec<LeftOut>,
-    /// How many more were left out than are told.
-    untold: usize,
+    /// The number of requests that were read.
+    requests: usize,
+    /// The bytes of all drafts as JSON.
+    bytes: usize,
+    left_out: LeftOut,
     /// The first request past the limit, and how many there are.
     past_limit: Option<(String, usize)>,
 }
@@ -84,30 +102,63 @@ struct Drafted {
     notes: Vec<Message>,
 }
 
+/// Requests that were left out: all are counted, the first are listed.
+#[derive(Default)]
 struct LeftOut {
-    skipped: Skipped,
-    also_called: Vec<String>,
+    listed: Vec<Skipped>,
+    /// The number of unlisted requests.
+    more: usize,
+}
+
+impl LeftOut {
+    fn add(&mut self, operation: String, reason: Message) {
+        if self.listed.len() < MOST_LISTED {
+            self.listed.push(Skipped { operation, reason });
+        } else {
+            self.more += 1;
+        }
+    }
 }
 
 impl<'a> Importer<'a> {
     pub(crate) fn new(source: Source<'a>) -> Self {
         Self {
+            only: Only::new(source.only),
             source,
             secrets: SecretBook::default(),
             drafts: Vec::new(),
-            left_out: Vec::new(),
-            untold: 0,
+            requests: 0,
+            bytes: 0,
+            left_out: LeftOut::default(),
             past_limit: None,
         }
     }
 
+    /// Returns an error if the import was cancelled, or if its tools are too large together.
+    pub(crate) fn check(&self) -> Result<(), Message> {
+        if self.source.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        if self.bytes > MOST_BYTES {
+            return Err(Message::new(&TOO_LARGE).with("limit", MOST_BYTES >> 20));
+        }
+        Ok(())
+    }
+
+    /// Counts a request before it is added or skipped, and checks the import. Returns an error past the limit.
+    pub(crate) fn count_request(&mut self) -> Result<(), Message> {
+        self.requests += 1;
+        if self.requests > MOST_REQUESTS { Err(too_many_requests()) } else { self.check() }
+    }
+
     /// Adds the tool that an example makes, or says why it makes none.
     pub(crate) fn add(&mut self, example: &Example) -> Result<(), Message> {
-        if self.source.only.is_empty() && self.drafts.len() >= MOST_TOOLS {
+        if self.only.is_all() && self.drafts.len() >= MOST_TOOLS {
             self.pass_limit(|| example.shape());
             return Ok(());
         }
         let drafted = self.draft(example)?;
+        self.bytes += serde_json::to_vec(&drafted.definition).map_or(0, |json| json.len());
         self.drafts.push(drafted);
         Ok(())
     }
@@ -118,15 +169,13 @@ impl<'a> Importer<'a> {
 
     /// Leaves out a request that was read.
     pub(crate) fn skip_example(&mut self, operation: &str, example: &Example, reason: Message) {
-        let also_called = if self.source.only.is_empty() { Vec::new() } else { spellings(example) };
+        let also_called = if self.only.is_all() { Vec::new() } else { spellings(example) };
         self.leave_out(operation.to_owned(), reason, also_called);
     }
 
     fn leave_out(&mut self, operation: String, reason: Message, also_called: Vec<String>) {
-        if self.left_out.len() >= MOST_TOLD && self.source.only.is_empty() {
-            self.untold += 1;
-        } else {
-            self.left_out.push(LeftOut { skipped: Skipped { operation, reason }, also_called });
+        if self.only.takes(also_called.into_iter().chain([operation.clone()])) {
+            self.left_out.add(operation, reason);
         }
     }
 
@@ -139,7 +188,6 @@ impl<'a> Importer<'a> {
 
     /// What was asked for, with names that do not depend on the order of the requests.
     pub(crate) fn finish(mut self) -> Imported {
-        let mut only = Only::new(self.source.only);
         let names = self.names();
         let mut imported = Imported::default();
         let mut used = HashSet::new();
@@ -147,7 +195,7 @@ impl<'a> Importer<'a> {
             let Drafted { mut definition, method, path, operation, also_called, secrets, notes, .. } =
                 drafted;
             let called = format!("{method} {path}");
-            if !only.takes(also_called.into_iter().chain([name.clone(), called.clone()])) {
+            if !self.only.takes(also_called.into_iter().chain([name.clone(), called.clone()])) {
                 continue;
             }
             if imported.tools.len() >= MOST_TOOLS {
@@ -160,24 +208,21 @@ impl<'a> Importer<'a> {
             definition.shift_insert(0, "name".to_owned(), name.into());
             imported.tools.push(ImportedTool { definition, method, path });
         }
-        for LeftOut { skipped, also_called } in self.left_out {
-            if only.takes(also_called.into_iter().chain([skipped.operation.clone()])) {
-                imported.skipped.push(skipped);
-            }
+        let Self { only, mut left_out, secrets, past_limit, .. } = self;
+        for wanted in only.missing() {
+            left_out.add(wanted.to_owned(), Message::new(&NOT_FOUND).with("operation", wanted));
         }
+        imported.skipped = left_out.listed;
         let mut skip = |operation: &str, reason| {
             imported.skipped.push(Skipped { operation: operation.to_owned(), reason });
         };
-        for wanted in only.missing() {
-            skip(wanted, Message::new(&NOT_FOUND).with("operation", wanted));
+        if left_out.more > 0 {
+            skip("", Message::new(&MORE_LEFT_OUT).with("count", left_out.more));
         }
-        if self.untold > 0 {
-            skip("", Message::new(&MORE_LEFT_OUT).with("count", self.untold));
-        }
-        if let Some((operation, count)) = self.past_limit {
+        if let Some((operation, count)) = past_limit {
             skip(&operation, Message::new(&TOO_MANY).with("count", count).with("limit", MOST_TOOLS));
         }
-        imported.secrets = self.secrets.into_found(&used);
+        imported.secrets = secrets.into_found(&used);
         imported
     }
 
@@ -249,7 +294,7 @@ impl<'a> Importer<'a> {
         }
         put("config", Value::Object(config));
         notes.extend(example.notes.iter().cloned());
-        let also_called = if self.source.only.is_empty() { Vec::new() } else { spellings(example) };
+        let also_called = if self.only.is_all() { Vec::new() } else { spellings(example) };
         Ok(Drafted {
             definition,
             method: method.clone(),
@@ -263,10 +308,41 @@ impl<'a> Importer<'a> {
     }
 }
 
+/// The refusal of a source with more requests than one import reads.
+pub(crate) fn too_many_requests() -> Message {
+    Message::new(&TOO_MANY_REQUESTS).with("limit", MOST_REQUESTS)
+}
+
 /// What a request may be asked for by, besides its tool's name and path.
 fn spellings(example: &Example) -> Vec<String> {
     let shown = example.address.shown_path();
     let paths = example.written_paths.iter().chain([&shown]);
     let asked = paths.map(|path| format!("{} {path}", example.method));
     asked.chain(example.place.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Address, Body};
+    use super::*;
+
+    #[test]
+    fn drafts_that_are_too_large_together_are_refused() {
+        let (only, cancel) = (vec!["nothing".to_owned()], CancelFlag::default());
+        let source = Source { from: "har", document: None, prefix: None, only: &only, cancel: &cancel };
+        let mut importer = Importer::new(source);
+        let mut example = Example::new("POST", Address::parse("https://a.example/x").expect("a URL"));
+        let fields = (0..15).map(|number| (format!("field_{number}"), Value::from("x".repeat(16_000))));
+        example.body = Some(Body::Json(Value::Object(fields.collect())));
+        let refused = loop {
+            match importer.count_request() {
+                Ok(()) => importer.add(&example).expect("a draft"),
+                Err(refused) => break refused,
+            }
+            assert!(importer.drafts.len() < 100, "{} bytes are not refused", importer.bytes);
+        };
+        let words = "its tools would have more than 16 MB of definitions; import a part of it";
+        assert_eq!(refused.to_string(), words);
+        assert!(importer.drafts.len() > 50, "{} drafts", importer.drafts.len());
+    }
 }

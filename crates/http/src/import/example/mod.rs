@@ -12,7 +12,6 @@ mod graphql;
 mod importer;
 mod marks;
 mod noise;
-mod only;
 mod request;
 mod secrets;
 mod types;
@@ -23,11 +22,13 @@ use std::rc::Rc;
 
 use haft_core::{Message, Template};
 
+use super::CancelFlag;
+
 pub(crate) use address::{Address, pairs, written_path};
 pub(crate) use body::{Body, Content, FORM, Part, TEXT};
-pub(crate) use credentials::{is_secret_variable, mark_variable};
+pub(crate) use credentials::{is_issued, is_secret_variable, mark_variable};
 pub(crate) use graphql::operation as graphql_operation;
-pub(crate) use importer::{Importer, Source};
+pub(crate) use importer::{Importer, MOST_REQUESTS, Source, too_many_requests};
 pub(crate) use marks::{MarkKind, behind_mark, clean, first_mark, has_marks, mark, quoted};
 pub(crate) use noise::is_browser_noise;
 pub(crate) use request::Credentials;
@@ -42,6 +43,8 @@ pub struct ExampleOptions {
     pub only: Vec<String>,
     /// Where requests go whose address begins with a variable that nobody gave a value.
     pub base_url: Option<String>,
+    /// Makes the import end early, with an error.
+    pub cancel: CancelFlag,
 }
 
 /// Every message about example requests.

@@ -104,12 +104,13 @@ pub(super) fn write(draft: &mut Draft<'_>, example: &Example) -> Result<Request,
 fn path(draft: &mut Draft<'_>, address: &Address) -> Result<String, Message> {
     let mut path = String::new();
     let mut before: Option<&str> = None;
+    let mut previous: Option<&str> = None;
     for segment in &address.segments {
         path.push('/');
         let decoded = percent_decode_str(segment).decode_utf8_lossy();
         if has_marks(segment) {
             path.push_str(&draft.render(&written(segment), segment, Place::Path)?);
-        } else if words::looks_like_id(&decoded) {
+        } else if words::is_id(&decoded, previous) {
             path.push_str(&draft.path_id(before, &decoded));
         } else {
             path.push_str(&written(segment));
@@ -117,6 +118,7 @@ fn path(draft: &mut Draft<'_>, address: &Address) -> Result<String, Message> {
                 before = Some(segment.as_str());
             }
         }
+        previous = Some(segment.as_str());
     }
     Ok(path)
 }

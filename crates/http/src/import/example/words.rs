@@ -36,17 +36,34 @@ pub(super) fn is_meaningful(segment: &str) -> bool {
 /// A path in which every id is the same, so that requests for two things are one.
 pub(crate) fn path_shape(segments: &[String]) -> String {
     let decoded = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
-    let shape = |segment: &String| {
-        let is_id = has_marks(segment) || looks_like_id(&decoded(segment));
+    let before = std::iter::once(None).chain(segments.iter().map(|segment| Some(segment.as_str())));
+    let shape = |(segment, before): (&String, Option<&str>)| {
+        let is_id = has_marks(segment) || is_id(&decoded(segment), before);
         if is_id { "/{id}".to_owned() } else { format!("/{segment}") }
     };
-    segments.iter().map(shape).collect()
+    segments.iter().zip(before).map(shape).collect()
 }
 
-/// Whether a segment, decoded, names one of many things.
+/// Whether a segment, decoded, is an id behind the segment before it. A short number is one only behind a word:
+/// `users/42`, but not `api/2`.
+pub(super) fn is_id(segment: &str, before: Option<&str>) -> bool {
+    const NOT_COLLECTIONS: [&str; 5] = ["oauth", "page", "ver", "version", "versions"];
+    let is_collection = |before: &str| {
+        is_meaningful(before)
+            && !looks_like_id(before)
+            && !NOT_COLLECTIONS.contains(&before.to_ascii_lowercase().as_str())
+    };
+    looks_like_id(segment) || (is_number(segment) && before.is_some_and(is_collection))
+}
+
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a segment, decoded, names one of many things by its form alone.
 pub(super) fn looks_like_id(segment: &str) -> bool {
-    let is_number = segment.len() >= 3 && segment.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || is_uuid(segment) || is_hex(segment) || is_email(segment) || looks_random(segment)
+    let is_long_number = segment.len() >= 3 && is_number(segment);
+    is_long_number || is_uuid(segment) || is_hex(segment) || is_email(segment) || looks_random(segment)
 }
 
 /// Whether an id might well be a credential, so that it is not shown as an example.
@@ -184,6 +201,21 @@ mod tests {
             "Hello-World",
         ] {
             assert!(!looks_like_id(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn short_numbers_are_ids_behind_a_word_only() {
+        for (path, shape) in [
+            ("users/42", "/users/{id}"),
+            ("v1/users/7/posts/1", "/v1/users/{id}/posts/{id}"),
+            ("rest/api/2/issue/10", "/rest/api/2/issue/{id}"),
+            ("2/tweets", "/2/tweets"),
+            ("version/2/users", "/version/2/users"),
+            ("a/1/2", "/a/{id}/2"),
+        ] {
+            let segments: Vec<String> = path.split('/').map(str::to_owned).collect();
+            assert_eq!(path_shape(&segments), shape, "{path}");
         }
     }
 

@@ -4,12 +4,17 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use regex::RegexBuilder;
+use serde_json::Value;
 
 /// Parts of schemas that are looked at, for all operations and in all attempts.
 const MOST_PARTS: usize = 20_000_000;
 
-/// All converted schemas together, as JSON.
-const MOST_BYTES: usize = 64 << 20;
+/// The input schemas and configs of all tools together, as JSON: as many times the document as real ones need, and
+/// never more than the last. References write one part of a document out for each operation, so a small one could
+/// become huge.
+const BYTES_PER_BYTE: usize = 4;
+const LEAST_BYTES: usize = 8 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
 /// Arguments of all operations together.
 const MOST_ARGUMENTS: usize = 50_000;
@@ -22,6 +27,16 @@ const MOST_DIFFERENT_PATTERNS: usize = 2_000;
 const PATTERN_BYTES: usize = 1 << 18;
 const LONGEST_PATTERN: usize = 1_000;
 
+/// The length of a value as JSON, about: what marks a value counts for three bytes.
+fn bytes_of(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(bytes_of).sum::<usize>() + 3,
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + bytes_of(value) + 3).sum(),
+        Value::String(text) => text.len() + 3,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+    }
+}
+
 /// What is left of it.
 pub(super) struct Budget {
     parts: Cell<usize>,
@@ -33,10 +48,11 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(document: &Value) -> Self {
+        let bytes = bytes_of(document).saturating_mul(BYTES_PER_BYTE).clamp(LEAST_BYTES, MOST_BYTES);
         Self {
             parts: Cell::new(MOST_PARTS),
-            bytes: Cell::new(MOST_BYTES),
+            bytes: Cell::new(bytes),
             arguments: Cell::new(MOST_ARGUMENTS),
             patterns: Cell::new(MOST_PATTERNS),
             known_patterns: RefCell::default(),
@@ -51,6 +67,11 @@ impl Budget {
 
     pub(super) fn take_parts(&self, parts: usize) {
         self.take(&self.parts, parts);
+    }
+
+    /// How many bytes may still be taken.
+    pub(super) fn bytes_left(&self) -> usize {
+        self.bytes.get()
     }
 
     pub(super) fn take_bytes(&self, bytes: usize) {

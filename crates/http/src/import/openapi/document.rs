@@ -89,7 +89,7 @@ impl<'a> Document<'a> {
             url.ok_or_else(|| vec![Violation::new("baseUrl", Message::new(&BAD_BASE))])
         });
         let base = base.transpose()?;
-        Ok(Self { root, is_swagger, base, source, budget: Budget::new(), found: RefCell::default() })
+        Ok(Self { root, is_swagger, base, source, budget: Budget::new(root), found: RefCell::default() })
     }
 
     pub(super) fn root(&self) -> &'a Value {

@@ -24,7 +24,8 @@ use url::Url;
 use self::document::Document;
 use self::operation::{Made, Operation};
 use self::plain::shortened;
-use super::{Imported, Names, Skipped};
+use super::only::Only;
+use super::{CancelFlag, Imported, Names, Skipped};
 
 haft_core::templates! {
     NOT_A_METHOD = "openapi.method",
@@ -39,6 +40,12 @@ haft_core::templates! {
     ELSEWHERE = "openapi.elsewhere",
         "is described in {reference}, which is not part of the document",
         "在 {reference} 中描述，不属于本文档";
+    BESIDE = "openapi.besideReference",
+        "is written beside a reference to {reference}, which takes its place",
+        "写在对 {reference} 的引用旁边，被引用内容取代";
+    FIELDS_BESIDE = "openapi.fieldsBesideReference",
+        "what is written beside the reference to {reference} was left out: {fields}",
+        "写在对 {reference} 的引用旁边的内容已略去：{fields}";
     NO_SLASH = "openapi.noSlash",
         "its path does not begin with /",
         "其路径不以 / 开头";
@@ -61,6 +68,8 @@ pub struct OpenApiOptions {
     pub source: Option<Url>,
     /// Only these: `operationId` or `METHOD /path`. Empty: all.
     pub only: Vec<String>,
+    /// Makes the import end early, with what it has.
+    pub cancel: CancelFlag,
 }
 
 /// Methods, and whether tools can use them.
@@ -94,6 +103,9 @@ pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, V
     }
     let chosen = chosen(operations, &options.only, &mut imported);
     for operation in chosen.iter().take(MOST_OPERATIONS) {
+        if options.cancel.is_cancelled() {
+            break;
+        }
         match operation.to_tool(&document, options.name.as_deref()) {
             Ok(Made { mut tool, notes, secrets }) => {
                 let (text, identity) = (operation.wanted_name(), operation.identity());
@@ -131,6 +143,7 @@ fn operations<'a>(document: &Document<'a>, imported: &mut Imported) -> Vec<Opera
             tell(&mut imported.skipped, path, reason);
             continue;
         }
+        tell_beside(path, written, imported);
         for (name, operation) in item.as_object().into_iter().flatten() {
             let known = METHODS.iter().find(|(method, _)| method.eq_ignore_ascii_case(name)).copied();
             let Some((method, is_usable)) = known else { continue };
@@ -151,6 +164,28 @@ fn operations<'a>(document: &Document<'a>, imported: &mut Imported) -> Vec<Opera
     operations
 }
 
+/// Says what of a path stands beside a reference, and is not read.
+fn tell_beside(path: &str, written: &Value, imported: &mut Imported) {
+    const WITHOUT_MEANING: [&str; 3] = ["$ref", "summary", "description"];
+    let Some(Value::String(reference)) = written.get("$ref") else { return };
+    let reference = shortened(reference, 200);
+    let mut fields = Vec::new();
+    for name in written.as_object().into_iter().flatten().map(|(name, _)| name) {
+        match METHODS.iter().find(|(method, _)| method.eq_ignore_ascii_case(name)) {
+            Some((method, _)) => {
+                let reason = Message::new(&BESIDE).with("reference", &reference);
+                tell(&mut imported.skipped, &format!("{method} {path}"), reason);
+            }
+            None if WITHOUT_MEANING.contains(&name.as_str()) || name.starts_with("x-") => {}
+            None => fields.push(shortened(name, 60)),
+        }
+    }
+    if !fields.is_empty() {
+        let reason = Message::new(&FIELDS_BESIDE).with("reference", &reference);
+        tell(&mut imported.notes, path, reason.with("fields", fields.join(", ")));
+    }
+}
+
 /// Adds to what is told, up to a limit.
 fn tell(told: &mut Vec<Skipped>, operation: &str, reason: Message) {
     let operation = operation.to_owned();
@@ -167,16 +202,18 @@ fn chosen<'a>(
     only: &[String],
     imported: &mut Imported,
 ) -> Vec<Operation<'a>> {
-    if only.is_empty() {
+    let mut only = Only::new(only);
+    if only.is_all() {
         return operations;
     }
-    for wanted in only.iter().filter(|wanted| !operations.iter().any(|operation| operation.is_called(wanted)))
-    {
-        let reason = Message::new(&NOT_FOUND).with("operation", wanted);
-        imported.skipped.push(Skipped { operation: wanted.clone(), reason });
+    imported.skipped.retain(|skipped| only.takes([skipped.operation.clone()]));
+    let mut chosen = operations;
+    chosen.retain(|operation| only.takes(operation.names()));
+    for wanted in only.missing() {
+        let reason = Message::new(&NOT_FOUND).with("operation", shortened(wanted, 200));
+        tell(&mut imported.skipped, &shortened(wanted, 200), reason);
     }
-    imported.skipped.retain(|skipped| only.contains(&skipped.operation));
-    operations.into_iter().filter(|operation| only.iter().any(|wanted| operation.is_called(wanted))).collect()
+    chosen
 }
 
 /// Every message of this importer.

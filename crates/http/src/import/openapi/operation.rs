@@ -66,13 +66,9 @@ impl<'a> Operation<'a> {
         }
     }
 
-    pub(super) fn is_called(&self, wanted: &str) -> bool {
-        let same_identity = || {
-            wanted.split_once(' ').is_some_and(|(method, path)| {
-                method.eq_ignore_ascii_case(self.method) && path.trim() == self.path
-            })
-        };
-        self.operation_id() == Some(wanted) || same_identity()
+    /// The names by which an import may choose it.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.operation_id().map(str::to_owned).into_iter().chain([self.identity()])
     }
 
     /// When to use it: summary and description, or what it is.
@@ -103,6 +99,7 @@ impl<'a> Operation<'a> {
         let server = servers::find(document, self.item, self.operation);
         let server = server.ok_or_else(|| Message::new(&NO_SERVER))?;
         let host = servers::authority(&server);
+        let bytes_before = document.budget.bytes_left();
         let mut notes = Vec::new();
         let parameters = document.parameters(self.item, self.operation, &mut notes)?;
         let mut credentials = security::find(document, self.operation, &host, &mut notes);
@@ -129,6 +126,14 @@ impl<'a> Operation<'a> {
             let message = Message::new(&REFUSED).with("field", violation.path);
             return Err(message.with_messages("reason", vec![violation.message]));
         }
+        let config = Value::Object(config);
+        // Names, descriptions and placeholders are written out for each operation, too.
+        let converted = bytes_before - document.budget.bytes_left();
+        let finished = input_schema.to_string().len() + config.to_string().len();
+        document.budget.take_bytes(finished.saturating_sub(converted));
+        if document.budget.is_spent() {
+            return Err(Message::new(&TOO_MUCH));
+        }
         let mut definition = Map::new();
         definition.insert("description".to_owned(), self.description().into());
         definition.insert("type".to_owned(), "http".into());
@@ -136,7 +141,7 @@ impl<'a> Operation<'a> {
             definition.insert("category".to_owned(), shortened(prefix, 64).into());
         }
         definition.insert("inputSchema".to_owned(), accepted(input_schema));
-        definition.insert("config".to_owned(), Value::Object(config));
+        definition.insert("config".to_owned(), config);
         let tool = ImportedTool { definition, method: self.method.to_owned(), path: self.path.to_owned() };
         Ok(Made { tool, notes, secrets: credentials.secrets })
     }

@@ -53,10 +53,11 @@ pub fn postman(document: &Value, options: &ExampleOptions) -> Result<Imported, V
         document: title.filter(|title| !title.trim().is_empty()),
         prefix: options.name.as_deref(),
         only: &options.only,
+        cancel: &options.cancel,
     });
     let mut walk = Walk { importer, variables: Variables::read(collection), base_url };
     let inherited = Inherited { auth: own_auth(collection), has_script: has_script(collection), depth: 0 };
-    walk.items(items, "", inherited);
+    walk.items(items, "", inherited).map_err(|message| vec![Violation::new(ROOT, message)])?;
     Ok(walk.importer.finish())
 }
 
@@ -104,8 +105,9 @@ struct Walk<'o> {
 }
 
 impl Walk<'_> {
-    fn items(&mut self, items: &[Value], within: &str, inherited: Inherited<'_>) {
+    fn items(&mut self, items: &[Value], within: &str, inherited: Inherited<'_>) -> Result<(), Message> {
         for item in items {
+            self.importer.check()?;
             let name = clean(item.get("name").and_then(Value::as_str).unwrap_or_default().trim());
             let name: String = name.chars().take(LONGEST_NAME).collect();
             let path = if within.is_empty() { name.clone() } else { format!("{within} / {name}") };
@@ -114,13 +116,15 @@ impl Walk<'_> {
                 if of_item.depth > DEEPEST {
                     self.importer.skip(path, Message::new(&TOO_DEEP).with("limit", DEEPEST));
                 } else {
-                    self.items(inner, &path, of_item);
+                    self.items(inner, &path, of_item)?;
                 }
             } else if let Some(request) = item.get("request") {
+                self.importer.count_request()?;
                 let auth = own_auth(request).or(inherited.auth);
                 self.request(request, &name, path, Inherited { auth, ..of_item });
             }
         }
+        Ok(())
     }
 
     fn request(&mut self, request: &Value, name: &str, path: String, inherited: Inherited<'_>) {

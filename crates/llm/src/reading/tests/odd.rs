@@ -204,7 +204,7 @@ fn ends_are_told_apart() {
                 json!({"choices": [{"delta": {"refusal": "No."}}]}),
                 "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
             ),
-            EndReason::Filtered,
+            EndReason::Refused,
         ),
         (Dialect::OpenAi, openai("new"), EndReason::Other),
         (Dialect::OpenAi, "data: [DONE]\n\n".to_owned(), EndReason::Other),

@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use haft_core::agent::AgentBinding;
 use haft_core::error::ROOT;
-use haft_core::{
-    CallError, ErrorKind, Message, Policy, PolicyRule, ToolId, ToolName, ToolVersion, Violation,
-};
+use haft_core::{CallError, ErrorKind, Message, Policy, PolicyRule, ToolId, ToolVersion, Violation};
 use haft_engine::SpaceTools;
 use haft_store::VersionState;
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
+use super::coming::{ComingTools, as_id};
 use super::input::{Wanted, within};
 use super::tool_config;
 use crate::app::AppState;
@@ -53,7 +51,7 @@ pub(crate) struct Binder<'a> {
     visitor: &'a Visitor,
     tools: SpaceTools<'a>,
     /// Tools that come in the same request; they stand before those that are there.
-    coming: &'a [Arc<ToolVersion>],
+    coming: Option<&'a ComingTools>,
     /// Those that the agent has.
     before: &'a [AgentBinding],
 }
@@ -73,21 +71,19 @@ impl<'a> Binder<'a> {
         before: &'a [AgentBinding],
     ) -> Result<Self, CallError> {
         state.tools.make_ready(visitor.space).await?;
-        Ok(Self { state, visitor, tools: state.tools.in_space(visitor.space), coming: &[], before })
+        Ok(Self { state, visitor, tools: state.tools.in_space(visitor.space), coming: None, before })
     }
 
     /// The same where tools come in the same request.
-    pub(crate) fn with(mut self, coming: &'a [Arc<ToolVersion>]) -> Self {
-        self.coming = coming;
+    pub(crate) fn with(mut self, coming: &'a ComingTools) -> Self {
+        self.coming = Some(coming);
         self
     }
 
     /// A tool by id or name, as it will be.
     fn tool(&self, named: &str) -> Option<Arc<ToolVersion>> {
-        let is_meant = |tool: &&Arc<ToolVersion>| {
-            tool.spec.name.as_str() == named || as_id(named).is_some_and(|id| tool.id == id)
-        };
-        self.coming.iter().find(is_meant).cloned().or_else(|| self.tools.get(named))
+        let coming = self.coming.and_then(|coming| coming.find(named));
+        coming.cloned().or_else(|| self.tools.get(named))
     }
 
     /// The bindings as they are.
@@ -116,7 +112,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Bindings in the order that the model sees them: as they say, then by name.
-    pub(super) fn sorted(&self, mut bindings: Vec<AgentBinding>) -> Vec<AgentBinding> {
+    pub(crate) fn sorted(&self, mut bindings: Vec<AgentBinding>) -> Vec<AgentBinding> {
         bindings.sort_by_cached_key(|binding| (binding.sort_order, self.name_of(&binding.tool_id)));
         bindings
     }
@@ -257,13 +253,6 @@ impl<'a> Binder<'a> {
 /// Whether two lists of bindings have the same tools in the same order.
 pub(super) fn is_same_list(one: &[AgentBinding], other: &[AgentBinding]) -> bool {
     one.iter().map(|binding| &binding.tool_id).eq(other.iter().map(|binding| &binding.tool_id))
-}
-
-fn as_id(text: &str) -> Option<ToolId> {
-    match Uuid::try_parse(text) {
-        Ok(id) => Some(ToolId::Uuid(id)),
-        Err(_) => text.parse::<ToolName>().ok().map(ToolId::Named),
-    }
 }
 
 fn changed(

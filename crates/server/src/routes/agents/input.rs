@@ -5,12 +5,14 @@
 use std::sync::LazyLock;
 
 use haft_core::agent::AgentSpec;
+use haft_core::duration::{self, Unit};
 use haft_core::error::ROOT;
 use haft_core::tool::input::{KEPT_BY_SERVER, camel_keys};
 use haft_core::{Message, ToolName, Violation};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::routes::chat::read_options;
 use crate::routes::saving::{Form, form, misfits, take};
 
 haft_core::templates! {
@@ -31,7 +33,7 @@ static BINDING: Form = LazyLock::new(|| form(include_str!("binding.json")));
 const LONGEST_NAME: usize = 64;
 
 /// More bindings than this are refused, and so not looked at.
-pub(super) const MOST_BINDINGS: usize = 1000;
+pub(crate) const MOST_BINDINGS: usize = 1000;
 
 /// What a body says of an agent.
 #[derive(Default)]
@@ -57,10 +59,13 @@ pub(crate) struct Wanted {
 }
 
 /// Reads an agent. Null stands for the default everywhere.
-pub(crate) fn agent(body: Value) -> AgentInput {
+pub(crate) async fn agent(body: Value) -> AgentInput {
     let mut body = without_nulls(body);
     if let Some(config) = body.get_mut("config") {
         *config = without_nulls(config.take());
+        if let Some(seconds) = config.get_mut("maxSeconds") {
+            duration::read(seconds, Unit::Seconds);
+        }
     }
     let mut violations = misfits(&AGENT, &body);
     let Value::Object(mut fields) = body else {
@@ -72,6 +77,19 @@ pub(crate) fn agent(body: Value) -> AgentInput {
     let choice = fields.get("config").and_then(|config| config.get("toolChoice"));
     if let Some(Err(message)) = choice.map(tool_chosen) {
         violations.push(Violation::new("config.toolChoice", message));
+    }
+    if let Some(Value::Object(options)) =
+        fields.get_mut("config").and_then(|config| config.get_mut("options"))
+    {
+        let misfits = match read_options(options.clone()).await {
+            Ok(read) => {
+                // Without options that have no effect.
+                options.retain(|name, _| read.get(name).is_some());
+                read.check_supported().err().unwrap_or_default()
+            }
+            Err(misfits) => misfits,
+        };
+        violations.extend(misfits.into_iter().map(|violation| violation.within("config.options")));
     }
     let kept_by_server = take(&mut fields, &KEPT_BY_SERVER);
     let tool_ids = fields.shift_remove("toolIds").and_then(|ids| serde_json::from_value(ids).ok());
@@ -96,6 +114,9 @@ pub(super) fn binding(body: Value, path: &str, violations: &mut Vec<Violation>) 
     let mut body = camel_keys(body);
     if let Some(overrides) = body.get_mut("overrides") {
         *overrides = without_nulls(overrides.take());
+        if let Value::Object(fields) = overrides {
+            duration::read_fields(fields, &[("timeout", Unit::Milliseconds), ("cacheTtl", Unit::Seconds)]);
+        }
     }
     let found = misfits(&BINDING, &without_nulls(body.clone()));
     let is_good = found.is_empty();
@@ -218,14 +239,14 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_spelling_is_read_and_null_stands_for_the_default() {
+    #[tokio::test]
+    async fn every_spelling_is_read_and_null_stands_for_the_default() {
         let body = json!({
             "name": "clerk", "system_prompt": "Be brief.", "is_active": null, "version": 3,
             "config": {"max_steps": 4, "temperature": null}, "tool_ids": ["calculator"],
             "bindings": [{"tool_id": "calculator", "overrides": {"retry_count": 1}, "policy": null}],
         });
-        let AgentInput { kept_by_server, spec, tool_ids, bindings, violations } = agent(body);
+        let AgentInput { kept_by_server, spec, tool_ids, bindings, violations } = agent(body).await;
         assert!(violations.is_empty(), "{violations:?}");
         assert_eq!(Value::Object(kept_by_server), json!({"version": 3}));
         let spec = spec.expect("an agent");

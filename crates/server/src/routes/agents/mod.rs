@@ -2,6 +2,7 @@
 
 mod bind;
 mod bindings;
+mod coming;
 mod complete;
 pub(crate) mod input;
 mod shown;
@@ -20,6 +21,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 pub(crate) use self::bind::Binder;
+pub(crate) use self::coming::ComingTools;
 pub(crate) use self::complete::complete;
 use self::complete::patched;
 use self::input::AgentInput;
@@ -127,7 +129,7 @@ async fn create(
     let binder = Binder::new(&state, &visitor, &[]).await?;
     // A new agent has no id, version or dates yet to be equal to; its owner and space are known.
     let kept = json!({"spaceId": space, "ownerId": owner});
-    let spec = complete(input::agent(body), &binder, None, &kept).await?;
+    let spec = complete(input::agent(body).await, &binder, None, &kept).await?;
     if saving.dry_run {
         check_free(&state, space, &spec.name, None).await?;
         let now = now();
@@ -166,7 +168,7 @@ async fn replace(
 ) -> Result<Response, Failure> {
     let before = find(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
-    put((&state, &visitor), before, input::agent(body), saving, expected).await
+    put((&state, &visitor), before, input::agent(body).await, saving, expected).await
 }
 
 /// An agent with some fields changed is one that replaces the old.
@@ -181,7 +183,7 @@ async fn patch(
     let before = find(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
     let body = patched(&before, changes);
-    put((&state, &visitor), before, input::agent(body), saving, expected).await
+    put((&state, &visitor), before, input::agent(body).await, saving, expected).await
 }
 
 /// Answers what was there.

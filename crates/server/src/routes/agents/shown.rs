@@ -21,7 +21,9 @@ pub(crate) struct Shown<'a> {
     config: &'a AgentConfig,
     tool_ids: Vec<&'a ToolId>,
     bindings: &'a [AgentBinding],
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     created_at: Timestamp,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     updated_at: Timestamp,
     version: u64,
 }

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::agent::AgentBinding;
 use haft_core::mask::MASKED;
+use haft_core::schema::take_out_binding_only;
 use haft_core::text::Part;
 use haft_core::tool::input::camel_case;
 use haft_core::{Text, ToolConfig, ToolId, ToolSpec};
@@ -19,6 +20,7 @@ use crate::auth::Who;
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{Named, Parameters};
+use crate::request::Asked;
 
 /// Words that stand before a credential and tell nothing of it.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];
@@ -65,6 +67,7 @@ struct Row {
 async fn list(
     State(state): State<AppState>,
     Who(visitor): Who,
+    asked: Asked,
     Named(id): Named,
     Parameters(Which { effective }): Parameters<Which>,
 ) -> Result<Response, Failure> {
@@ -83,6 +86,10 @@ async fn list(
         // Whatever version is called, it is found by the tool's name and stopped by its switch.
         row.name = Some(live.spec.name.to_string());
         row.active = live.spec.is_active;
+        // The model reads it as it is defined.
+        if !effective && live.space_id.is_none() {
+            row.description = Some(live.spec.description_in(asked.locale).to_owned());
+        }
         rows.push(row);
     }
     if effective {
@@ -116,7 +123,7 @@ impl Row {
             endpoint: request.as_ref().and_then(Request::endpoint),
             method: request.as_ref().and_then(Request::method),
             parameters: spec.input_schema.clone(),
-            headers: request.as_ref().map(Request::headers),
+            headers: request.as_ref().and_then(Request::headers),
             active: spec.is_active,
             ..Self::of_gone(binding)
         }
@@ -152,15 +159,25 @@ impl<'a> Request<'a> {
         self.text("url").map(|_| self.text("method").unwrap_or("GET").to_ascii_uppercase())
     }
 
-    fn headers(&self) -> Map<String, Value> {
-        let headers = self.field("headers").and_then(Value::as_object).into_iter().flatten();
-        headers.map(|(name, value)| (name.clone(), Value::from(masked(value)))).collect()
+    /// None where there are none.
+    fn headers(&self) -> Option<Map<String, Value>> {
+        let headers = self.field("headers").and_then(Value::as_object)?;
+        let set = headers.iter().filter(|(_, value)| !value.is_null());
+        let shown: Map<String, Value> =
+            set.map(|(name, value)| (name.clone(), shown_header(name, value))).collect();
+        (!shown.is_empty()).then_some(shown)
     }
 }
 
-/// A header as it may be seen: the name of a secret, but nothing that could be one.
-fn masked(value: &Value) -> &str {
-    let text = value.as_str().unwrap_or_default();
+/// A header as it may be seen: what tells no credential, and the name of a secret, but nothing that could be one.
+fn shown_header(name: &str, value: &Value) -> Value {
+    // Numbers and booleans are sent as text.
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if haft_http::is_harmless_header(name, &text) { text.into() } else { masked(&text).into() }
+}
+
+/// A header that may hold a credential: behind a scheme, the name of a secret is shown.
+fn masked(text: &str) -> &str {
     let is_scheme = |plain: &str| SCHEMES.contains(&plain.trim_end().to_ascii_lowercase().as_str());
     let parsed = Text::parse(text).ok();
     match parsed.as_ref().map(Text::parts) {
@@ -175,7 +192,9 @@ fn hide_fixed(rows: &mut [Row], bindings: &[AgentBinding]) {
     for row in rows {
         let binding = bindings.iter().find(|binding| binding.tool_id == row.tool_id);
         let config = binding.and_then(|binding| ToolConfig::parse(binding.tool_config.clone()).ok());
-        if let (Some(parameters), Some(config)) = (&mut row.parameters, config) {
+        let Some(parameters) = &mut row.parameters else { continue };
+        take_out_binding_only(parameters);
+        if let Some(config) = config {
             config.hide_fixed(parameters);
         }
     }
@@ -200,7 +219,49 @@ mod tests {
             ("{{token}}", "***"),
             ("", "***"),
         ] {
-            assert_eq!(masked(&json!(value)), shown, "{value:?}");
+            assert_eq!(masked(value), shown, "{value:?}");
+            assert_eq!(shown_header("Authorization", &json!(value)), shown, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn headers_that_tell_no_credential_are_shown() {
+        for (name, value, shown) in [
+            ("Accept", json!("application/json"), "application/json"),
+            (
+                "content-type",
+                json!("application/vnd.api+json; charset=utf-8"),
+                "application/vnd.api+json; charset=utf-8",
+            ),
+            ("User-Agent", json!("Haft/1.0 (+https://example.com)"), "Haft/1.0 (+https://example.com)"),
+            ("X-Tenant", json!("acme"), "acme"),
+            ("X-City", json!("{{city}}"), "{{city}}"),
+            ("X-City", json!("city {{city}}"), "city {{city}}"),
+            ("X-Api-Key", json!("acme"), "***"),
+            ("X-Session-Token", json!("{{token}}"), "***"),
+            ("Cookie", json!("a=b"), "***"),
+            ("X-Account", json!("AKIA0123456789"), "***"),
+            ("X-Account", json!(12_345_678), "***"),
+            ("X-Custom", json!("sk-123"), "***"),
+            ("X-Custom", json!("Bearer secret://key"), "Bearer secret://key"),
+        ] {
+            assert_eq!(shown_header(name, &value), shown, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_headers_has_none_to_show() {
+        for (config, headers) in [
+            (json!({"url": "https://api.example.com"}), json!(null)),
+            (json!({"url": "https://api.example.com", "headers": {}}), json!(null)),
+            (json!({"url": "https://api.example.com", "headers": {"X-Gone": null}}), json!(null)),
+            (
+                json!({"url": "https://api.example.com", "headers": {"Accept": "a/b"}}),
+                json!({"Accept": "a/b"}),
+            ),
+        ] {
+            let fields = config.as_object().expect("fields");
+            assert_eq!(json!(Request(fields).headers()), headers, "{config}");
         }
     }
 }

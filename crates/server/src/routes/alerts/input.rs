@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use haft_core::alert::{AlertSpec, Metric};
+use haft_core::duration::{self, Unit};
 use haft_core::error::ROOT;
 use haft_core::mask::MASKED;
 use haft_core::tool::input::camel_keys;
@@ -41,17 +42,19 @@ const TOLD_BY_SERVER: [&str; 7] =
 const LONGEST_NAME: usize = 100;
 const LONGEST_WEBHOOK: usize = 2048;
 
-/// Reads a body, or says all that is wrong with it.
-pub(super) async fn read(
+/// Reads a body, or returns all that is wrong with it. Tools that come in the same request are known by id.
+pub(crate) async fn read(
     state: &AppState,
     space: SpaceId,
     body: Value,
     before: Option<&AlertSpec>,
     kept: &Value,
+    coming: &[ToolId],
 ) -> Result<AlertSpec, CallError> {
     let mut body = camel_keys(body);
     if let Value::Object(fields) = &mut body {
         fields.retain(|_, value| !value.is_null());
+        duration::read_fields(fields, &[("forSeconds", Unit::Seconds)]);
     }
     let mut violations = misfits(&ALERT, &body);
     let Value::Object(mut fields) = body else { return Err(CallError::invalid(violations)) };
@@ -73,6 +76,9 @@ pub(super) async fn read(
     let tool = match fields.get("tool").and_then(Value::as_str) {
         // As it was, even if the tool is gone meanwhile.
         Some(tool) if kept_tool.is_some_and(|kept| kept.to_string() == tool) => kept_tool.cloned(),
+        Some(tool) if coming.iter().any(|coming| coming.to_string() == tool) => {
+            coming.iter().find(|coming| coming.to_string() == tool).cloned()
+        }
         Some(tool) if !violations.iter().any(|violation| violation.path == "tool") => {
             tool_of(state, space, tool).await?.unwrap_or_else(|message| {
                 violations.push(Violation::new("tool", message));

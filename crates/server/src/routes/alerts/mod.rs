@@ -1,6 +1,6 @@
 //! Alerts: `POST/GET /api/alerts`, `GET/PUT/DELETE /api/alerts/{id}`. Watching over them is elsewhere.
 
-mod input;
+pub(crate) mod input;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -80,12 +80,17 @@ struct Shown {
     webhook: Option<String>,
     state: AlertState,
     value: Option<Value>,
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     since: Option<Timestamp>,
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     last_fired_at: Option<Timestamp>,
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     last_resolved_at: Option<Timestamp>,
     webhook_error: Option<String>,
     version: u64,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     created_at: Timestamp,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     updated_at: Timestamp,
 }
 
@@ -139,7 +144,7 @@ async fn create(
     let (space, owner) = (visitor.space, visitor.user.id);
     // A new alert has no id, version or dates yet to be equal to; its space and owner are known.
     let known = json!({"spaceId": space, "ownerId": owner});
-    let spec = input::read(&state, space, body, None, &known).await?;
+    let spec = input::read(&state, space, body, None, &known, &[]).await?;
     if saving.dry_run {
         state.store.check_room_for_alert(space).await?;
         let now = now();
@@ -179,7 +184,7 @@ async fn replace(
     let space = visitor.space;
     let before = find(&state, space, &id).await?;
     let known = serde_json::to_value(Shown::new(&state, &visitor, &before)).unwrap_or_default();
-    let spec = input::read(&state, space, body, Some(&before.spec), &known).await?;
+    let spec = input::read(&state, space, body, Some(&before.spec), &known, &[]).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
     check_version(before.spec.title(), before.version, expected)?;
     if spec == before.spec {

@@ -88,6 +88,7 @@ fn bad_link() -> CallError {
 #[serde(rename_all = "camelCase")]
 struct Link {
     url: String,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     expires_at: Timestamp,
 }
 

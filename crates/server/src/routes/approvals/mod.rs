@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::call::Consent;
-use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, Template};
+use haft_core::{CallError, ErrorKind, Locale, Message, RunId, SpaceId, Template};
 use haft_runs::{CallRun, Decision, Run, Step, StepState};
 use haft_store::Approval;
 use jiff::Timestamp;
@@ -27,6 +27,7 @@ use crate::body::{JsonBody, read_as_written};
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters};
+use crate::request::Asked;
 
 haft_core::templates! {
     NO_SUCH_APPROVAL = "approvals.notFound",
@@ -35,6 +36,12 @@ haft_core::templates! {
     NOT_ASKED = "approvals.notAsked",
         "this was decided already, its time is over, or another version of the tool is asked about by now",
         "该审批已处理、已过期，或当前询问的是该工具的另一版本";
+    TOOL_CHANGED = "approvals.toolChanged",
+        "The tool changed to version {version} after version {approved} was approved, so it is asked about again",
+        "版本 {approved} 获批后，工具已更改为版本 {version}，因此再次询问";
+    EDIT_REFUSED = "approvals.editRefused",
+        "The tool changed to version {version} after version {approved} was approved. Version {version} does not accept the edited arguments, so it is asked about again with the original arguments",
+        "版本 {approved} 获批后，工具已更改为版本 {version}。版本 {version} 不接受修改后的参数，因此以原参数再次询问";
 }
 
 /// A question that is about to be asked is waited for so long, and looked for this often.
@@ -78,18 +85,22 @@ struct Shown<'a> {
     arguments: &'a Value,
     /// The rule that asks, where there is one.
     because: &'a Value,
+    /// What the person should know, such as that an approved tool changed.
+    notice: Option<String>,
     call_id: Option<&'a str>,
     agent_id: Option<&'a str>,
     conversation_id: Option<&'a str>,
     user_id: Option<haft_core::UserId>,
     status: &'static str,
     decision: Option<Value>,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     asked_at: Timestamp,
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     expires_at: Option<Timestamp>,
 }
 
-impl<'a> From<&'a Approval> for Shown<'a> {
-    fn from(approval: &'a Approval) -> Self {
+impl<'a> Shown<'a> {
+    fn of(approval: &'a Approval, locale: Locale) -> Self {
         let Approval { run, step } = approval;
         let field =
             |name: &str| step.shown.as_ref().and_then(|shown| shown.get(name)).unwrap_or(&Value::Null);
@@ -109,6 +120,12 @@ impl<'a> From<&'a Approval> for Shown<'a> {
             effect: field("effect"),
             arguments: field("arguments"),
             because: field("because"),
+            notice: field("approvedVersion").as_u64().map(|approved| {
+                let is_edit_refused = *field("isEditRefused") == true;
+                let template = if is_edit_refused { &EDIT_REFUSED } else { &TOOL_CHANGED };
+                let message = Message::new(template).with("version", version_of(step));
+                message.with("approved", approved).render(locale)
+            }),
             call_id: run.about.call_id.as_deref(),
             agent_id: run.about.agent.as_deref(),
             conversation_id: run.about.conversation.as_deref(),
@@ -128,24 +145,26 @@ impl<'a> From<&'a Approval> for Shown<'a> {
 async fn list(
     State(state): State<AppState>,
     Who(visitor): Who,
+    asked: Asked,
     Parameters(page): Parameters<ListOf>,
 ) -> Result<Response, Failure> {
     let journal = &tasks(&state)?.journal;
     let (found, next) = journal.approvals(visitor.space, &page.checked()?).await?;
-    let items: Vec<Shown> = found.iter().map(Shown::from).collect();
+    let items: Vec<Shown> = found.iter().map(|approval| Shown::of(approval, asked.locale)).collect();
     Ok(envelope::page_of(items, next, journal.count_approvals(visitor.space).await?))
 }
 
 async fn read(
     State(state): State<AppState>,
     MaybeWho(visitor): MaybeWho,
+    asked: Asked,
     Named(id): Named,
     Parameters(signature): Parameters<Signature>,
 ) -> Result<Response, Failure> {
     let asker = Asker::of(&state, visitor, &id, &signature).await?;
     let found = find(&state, asker.space, &id).await?;
     asker.may_see(&found)?;
-    Ok(envelope::success(StatusCode::OK, Shown::from(&found)))
+    Ok(envelope::success(StatusCode::OK, Shown::of(&found, asked.locale)))
 }
 
 #[derive(Deserialize)]
@@ -154,7 +173,7 @@ struct Decide {
     decision: Word,
     arguments: Option<Value>,
     note: Option<String>,
-    /// The version of the tool that was looked at; another one is another question.
+    /// The version of the tool that the person looked at. An approval of another version is refused.
     version: Option<u64>,
 }
 
@@ -177,11 +196,12 @@ async fn decide(
     let found = find(&state, asker.space, &id).await?;
     asker.may_see(&found)?;
     let Approval { run, step } = found;
-    let is_another = version.is_some_and(|version| version != version_of(&step));
+    let is_approved = decision == Word::Approve;
+    // A denial holds for the call, whatever version of the tool is asked about.
+    let is_another = is_approved && version.is_some_and(|version| version != version_of(&step));
     if step.state != StepState::Waiting || is_another {
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_ASKED)).into());
     }
-    let is_approved = decision == Word::Approve;
     let (arguments, shown) = match arguments.filter(|_| is_approved) {
         Some(edited) => {
             let (arguments, shown) = edit(&state, &run, &step, edited).await?;
@@ -214,6 +234,9 @@ async fn edit(
 ) -> Result<(Value, Option<Value>), CallError> {
     let call =
         CallRun::of(run).map_err(|_| CallError::text(ErrorKind::Internal, "the task cannot be read"))?;
+    // The question shows the edit of an earlier approval.
+    let steps = tasks(state)?.journal.steps(run.space, run.id).await?;
+    let call = call.with_edits(steps.iter());
     let caller = call.caller(run);
     let shown = step.shown.as_ref().map(|shown| &shown["arguments"]);
     let mut request = call.request();
@@ -250,7 +273,7 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
 }
 
 /// Whoever was told that a person is asked may come before the question does.
-async fn asked(state: &AppState, space: SpaceId, id: RunId) -> Result<Option<Approval>, CallError> {
+async fn find_soon(state: &AppState, space: SpaceId, id: RunId) -> Result<Option<Approval>, CallError> {
     let journal = &tasks(state)?.journal;
     let deadline = Instant::now() + SOON;
     loop {
@@ -270,7 +293,7 @@ async fn asked(state: &AppState, space: SpaceId, id: RunId) -> Result<Option<App
 
 async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<Approval, CallError> {
     let found = match id.parse::<RunId>() {
-        Ok(id) => asked(state, space, id).await?,
+        Ok(id) => find_soon(state, space, id).await?,
         Err(_) => None,
     };
     found.ok_or_else(|| {

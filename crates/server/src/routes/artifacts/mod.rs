@@ -68,6 +68,7 @@ struct Shown {
     size: u64,
     sha256: String,
     owner_id: UserId,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     created_at: Timestamp,
 }
 
@@ -75,6 +76,7 @@ struct Shown {
 #[serde(rename_all = "camelCase")]
 struct Link {
     url: String,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     expires_at: Timestamp,
 }
 

@@ -13,15 +13,16 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use haft_agent::{
     Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Models as _, Said, Transcript, Wanted,
+    format_schema,
 };
 use haft_core::agent::Agent;
 use haft_core::error::ROOT;
 use haft_core::tool::input::camel_keys;
-use haft_core::{CallError, Caller, ErrorKind, Message, RunId, Violation};
+use haft_core::{CallError, Caller, ErrorKind, Message, ModelOptions, RunId, Violation};
 use haft_engine::now;
 use haft_runs::{RunKey, WholeRun};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use self::ask::{Answering, Way};
@@ -38,6 +39,9 @@ use crate::request::{Asked, Keyed};
 use crate::tasks::{Tasks, key_of};
 
 haft_core::templates! {
+    UNSUPPORTED_OPTION = "chat.unsupportedOption",
+        "is not supported by the provider {provider}, or not with this value; leave it out, or set drop_params to true",
+        "服务商 {provider} 不支持该字段或该值；请去掉该字段，或将 drop_params 设为 true";
     NO_CHAT = "chat.notHere",
         "there is no server here that would carry a conversation on; start one with haft serve",
         "此处没有可进行对话的服务；请用 haft serve 启动服务";
@@ -101,6 +105,8 @@ struct Wish {
     tools: Vec<String>,
     provider: Option<String>,
     model: Option<String>,
+    #[serde(default)]
+    options: Map<String, Value>,
 }
 
 async fn chat(
@@ -221,7 +227,8 @@ pub(crate) fn letter_id(key: Option<&RunKey>) -> String {
 }
 
 pub(crate) fn asked_at(asked: &Asked) -> AskedAt {
-    AskedAt { at: now(), locale: asked.locale, request: Some(asked.id.to_string()), terms: None }
+    let (request, trace) = (Some(asked.id.to_string()), asked.trace.clone());
+    AskedAt { at: now(), locale: asked.locale, request, terms: None, trace }
 }
 
 /// The agent that a body names.
@@ -246,19 +253,45 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
     };
     let own = Wanted { provider: wish.provider.clone(), model: wish.model.clone() };
     let wanted = own.or(agent.as_deref());
-    state.models.find(Asker { space: caller.space, user: caller.user }, &wanted).await?;
+    let within = |violation: Violation| violation.within("options");
+    let refuse =
+        |violations: Vec<Violation>| CallError::invalid(violations.into_iter().map(within).collect());
+    let options = read_options(wish.options.clone()).await.map_err(refuse)?;
+    let chosen = state.models.find(Asker { space: caller.space, user: caller.user }, &wanted).await?;
+    let own_options = agent.as_ref().map(|agent| agent.spec.config.options.clone()).unwrap_or_default();
+    let all = options.or(&own_options);
+    all.check_supported().map_err(refuse)?;
+    let unsupported = chosen.model.unsupported(&all);
+    if let Some(name) = unsupported.first().filter(|_| !all.drops_unsupported()) {
+        return Err(unsupported_option(&format!("options.{name}"), &chosen.provider));
+    }
     Ok(ChatRun {
         agent: agent.map(|agent| agent.id),
         first,
         source: caller.source,
-        asking: Asking { wanted: own, ..Asking::default() },
+        asking: Asking { wanted: own, options, ..Asking::default() },
         client_tools: Vec::new(),
     })
 }
 
+/// Reads the model options of a body, and compiles the schema of their response format off the async threads.
+pub(crate) async fn read_options(fields: Map<String, Value>) -> Result<ModelOptions, Vec<Violation>> {
+    let options = ModelOptions::read(fields)?;
+    format_schema(&options).await?;
+    Ok(options)
+}
+
+/// The error for an option that a provider does not have.
+pub(crate) fn unsupported_option(path: &str, provider: &str) -> CallError {
+    let message = Message::new(&UNSUPPORTED_OPTION).with("provider", provider);
+    CallError::invalid(vec![Violation::new(path, message)])
+}
+
 /// Who is asked is said when a conversation begins.
 fn check_new(wish: &Wish) -> Result<(), CallError> {
-    let said = [("provider", wish.provider.is_some()), ("model", wish.model.is_some())];
+    let has_options = !wish.options.is_empty();
+    let said =
+        [("provider", wish.provider.is_some()), ("model", wish.model.is_some()), ("options", has_options)];
     let violation =
         |(field, is_said): (&str, bool)| is_said.then(|| Violation::new(field, Message::new(&ONLY_NEW)));
     let violations: Vec<Violation> = said.into_iter().filter_map(violation).collect();

@@ -1,11 +1,16 @@
 //! `GET /api/conversations/{id}/tool-context`: tools, calls and results of a conversation, as its journal has them.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_agent::{CallState, StepCall, Transcript};
-use haft_core::ErrorKind;
+use haft_agent::{CallState, Letter, StepCall, Transcript, Turn};
+use haft_core::timestamp::rfc3339;
+use haft_core::{ErrorKind, RunId};
 use haft_engine::context::ToolDefinition;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{find, tasks, transcript};
@@ -21,7 +26,8 @@ pub(super) async fn read(
     Named(name): Named,
 ) -> Result<Response, Failure> {
     let run = find(&state, &caller, &name).await?;
-    let transcript = transcript(&tasks(&state)?.journal, &run).await?;
+    let journal = &tasks(&state)?.journal;
+    let transcript = transcript(journal, &run).await?;
     let tools = state.tools_of(&caller).await?;
     let agent = match &run.about.agent {
         Some(id) => state.store.agent(caller.space, id).await?,
@@ -53,31 +59,70 @@ pub(super) async fn read(
             definitions.push(ToolDefinition::from(&tool.spec));
         }
     }
-    let (calls, results) = of(&transcript);
+    let tasks = transcript.turns.iter().flat_map(Turn::calls).filter_map(|call| call.task.as_ref());
+    let tasks: Vec<RunId> = tasks.filter_map(|task| task.task_id.parse().ok()).collect();
+    let ended = journal.ended_at(caller.space, &tasks).await?;
+    let (calls, results) = of(&transcript, &ended);
     let data = json!({"toolDefinitions": definitions, "toolCalls": calls, "toolResults": results});
     Ok(envelope::success(StatusCode::OK, data))
 }
 
-fn of(transcript: &Transcript) -> (Vec<Value>, Vec<Value>) {
+fn of(transcript: &Transcript, ended: &HashMap<RunId, Timestamp>) -> (Vec<Value>, Vec<Value>) {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
+    let received = received_at(transcript);
     let mut number = 0;
     for turn in &transcript.turns {
         for step in &turn.steps {
             number += 1;
+            // The model was asked at `at`; its calls are executed once it has answered.
             let at = step.answer.at;
+            let answered_at = after(at, step.answer.ms);
             for call in &step.calls {
                 calls.push(json!({
-                    "callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": number, "at": at,
+                    "callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": number,
+                    "at": rfc3339(at),
                 }));
                 results.extend(result(transcript, call).map(|mut result| {
+                    let by_task = || ended.get(&call.task.as_ref()?.task_id.parse().ok()?).copied();
+                    let by_letter = || received.get(call.call_id.as_str()).copied();
+                    let taken = result["executionTime"].as_u64().unwrap_or_default();
+                    let done_at =
+                        || by_task().or_else(by_letter).unwrap_or_else(|| after(answered_at, taken));
+                    let came_at = if result["status"] == "pending" { at } else { done_at().max(at) };
                     result["step"] = json!(number);
-                    result["at"] = json!(at);
+                    result["at"] = json!(rfc3339(came_at));
                     result
                 }));
             }
         }
     }
     (calls, results)
+}
+
+fn after(at: Timestamp, milliseconds: u64) -> Timestamp {
+    at.saturating_add(Duration::from_millis(milliseconds)).unwrap_or(Timestamp::MAX)
+}
+
+/// When the results arrived that the conversation received as inbox messages, by call: those of the client's tools when
+/// the client sent them, those of tasks when the turn began that received them.
+fn received_at(transcript: &Transcript) -> HashMap<&str, Timestamp> {
+    let mut received = HashMap::new();
+    for turn in &transcript.turns {
+        for letter in &turn.input {
+            match letter {
+                Letter::Returned(returned) => {
+                    for (call, _) in &returned.results {
+                        received.entry(call.as_str()).or_insert(returned.asked.at);
+                    }
+                }
+                Letter::Ended(ended) => {
+                    received.entry(ended.name.as_str()).or_insert(turn.setup.at);
+                }
+                Letter::Said(_) | Letter::GoOn(_) => {}
+            }
+        }
+    }
+    received
 }
 
 fn result(transcript: &Transcript, call: &StepCall) -> Option<Value> {

@@ -1,5 +1,8 @@
 //! Imports: `POST /api/tools/import/{openapi,curl,postman,har}`. All tools of an import are stored, or none.
 
+mod body;
+mod example;
+mod gate;
 mod plan;
 mod report;
 
@@ -11,7 +14,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::{CallError, ErrorKind, Message, Template, Violation};
 use haft_egress::{Hosts, Limits, Policy, Request, ToolPolicy};
-use haft_http::import::{self, CurlOptions, ExampleOptions, Imported, OpenApiOptions};
+use haft_http::import::{self, CancelFlag, CurlOptions, ExampleOptions, Imported, OpenApiOptions};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -20,14 +23,17 @@ use url::Url;
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Who;
-use crate::body::{JsonBody, read};
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::Parameters;
 use crate::request::Asked;
 use crate::routes::saving::Saving;
+use crate::routes::schema_preview::address_warnings;
 use crate::routes::tools::save_all;
 use crate::visitors::Visitor;
+pub(crate) use body::ImportBody;
+pub(crate) use gate::ImportGate;
+use gate::ImportSlot;
 use plan::{Found, Planned, plan, plan_secrets};
 use report::{Report, left_out};
 
@@ -44,10 +50,13 @@ haft_core::templates! {
     NOTHING = "import.nothing",
         "nothing in it can become a tool; the report in details.skipped says why",
         "其中没有可以成为工具的内容；原因见 details.skipped";
+    NOTHING_ELSE = "import.nothingElse",
+        "nothing in it can become a tool: {operation}: {reason}",
+        "其中没有可以成为工具的内容：{operation}：{reason}";
 }
 
-/// A document from a URL may be so large, and take so long.
-const DOCUMENT_BYTES: usize = 32 << 20;
+/// A document from a URL may be this large, and take this long.
+const DOCUMENT_BYTES: usize = body::LARGEST;
 const DOCUMENT_TIME: Duration = Duration::from_secs(30);
 
 #[derive(Deserialize)]
@@ -123,10 +132,11 @@ async fn openapi(
     Who(visitor): Who,
     asked: Asked,
     Parameters(saving): Parameters<Saving>,
-    JsonBody(body): JsonBody,
+    body: ImportBody,
 ) -> Result<Response, Failure> {
-    let reading = read_openapi(&state, &visitor, body).await;
-    import(&state, &visitor, &asked, reading, &saving).await
+    let (body, slot) = body.read::<OpenApiImport>().await?;
+    let (reading, slot) = read_openapi(&state, &visitor, body, slot).await?;
+    import(&state, &visitor, &asked, (reading, slot), &saving).await
 }
 
 /// `POST /api/tools/import/curl`
@@ -135,9 +145,10 @@ async fn curl(
     Who(visitor): Who,
     asked: Asked,
     Parameters(saving): Parameters<Saving>,
-    JsonBody(body): JsonBody,
+    body: ImportBody,
 ) -> Result<Response, Failure> {
-    import(&state, &visitor, &asked, read_curl(body), &saving).await
+    let (body, slot) = body.read().await?;
+    import(&state, &visitor, &asked, (read_curl(body), slot), &saving).await
 }
 
 /// `POST /api/tools/import/postman`
@@ -146,9 +157,10 @@ async fn postman(
     Who(visitor): Who,
     asked: Asked,
     Parameters(saving): Parameters<Saving>,
-    JsonBody(body): JsonBody,
+    body: ImportBody,
 ) -> Result<Response, Failure> {
-    import(&state, &visitor, &asked, read_document(body, import::postman), &saving).await
+    let (body, slot) = body.read().await?;
+    import(&state, &visitor, &asked, (read_document(body, import::postman), slot), &saving).await
 }
 
 /// `POST /api/tools/import/har`
@@ -157,10 +169,13 @@ async fn har(
     Who(visitor): Who,
     asked: Asked,
     Parameters(saving): Parameters<Saving>,
-    JsonBody(body): JsonBody,
+    body: ImportBody,
 ) -> Result<Response, Failure> {
-    import(&state, &visitor, &asked, read_document(body, import::har), &saving).await
+    let (body, slot) = body.read().await?;
+    import(&state, &visitor, &asked, (read_document(body, import::har), slot), &saving).await
 }
+
+type ReadImport = Box<dyn FnOnce(&CancelFlag) -> Result<Imported, Vec<Violation>> + Send>;
 
 /// What was asked for, not read yet: large documents take long.
 struct Reading {
@@ -169,56 +184,71 @@ struct Reading {
     is_named: bool,
     /// All of a document was asked for, so what is missing in it is gone.
     is_whole: bool,
-    read: Box<dyn FnOnce() -> Result<Imported, Vec<Violation>> + Send>,
+    read: ReadImport,
 }
 
-async fn read_openapi(state: &AppState, visitor: &Visitor, body: Value) -> Result<Reading, CallError> {
-    let body: OpenApiImport = read(body)?;
-    let (text, source) = match (&body.spec, body.url) {
-        (Some(spec), None) => (Document::of(spec), None),
+async fn read_openapi(
+    state: &AppState,
+    visitor: &Visitor,
+    body: OpenApiImport,
+    slot: ImportSlot,
+) -> Result<(Reading, ImportSlot), CallError> {
+    let (document, source, slot) = match (body.spec, body.url) {
+        (Some(spec), None) => (Document::of(spec), None, slot),
         (None, Some(written)) => {
             // Not quoted: it may hold a credential.
             let bad = |_| CallError::invalid(vec![Violation::new("url", Message::new(&BAD_URL))]);
             let url = Url::parse(&written).map_err(bad)?;
+            // The document may be large. Its slot is taken when it is here: another server may send it slowly.
+            drop(slot);
+            let admission = state.imports.admit(visitor.user.id).await?;
             let (text, from) = fetch(state, visitor, &url).await?;
-            (Document::Text(text), Some(from))
+            (Document::Text(text), Some(from), state.imports.large(admission).await?)
         }
         (Some(_), Some(_)) | (None, None) => {
             return Err(CallError::invalid(vec![Violation::new("spec", Message::new(&ONE_SOURCE))]));
         }
     };
-    let options = OpenApiOptions { name: body.name, base_url: body.base_url, source, only: body.only };
-    Ok(Reading {
+    let (name, base_url, only) = (body.name, body.base_url, body.only);
+    let reading = Reading {
         dry_run: body.dry_run,
-        is_named: options.name.is_some(),
-        is_whole: options.only.is_empty(),
-        read: Box::new(move || import::openapi(&text.read()?, &options)),
-    })
+        is_named: name.is_some(),
+        is_whole: only.is_empty(),
+        read: Box::new(move |cancel| {
+            let options = OpenApiOptions { name, base_url, source, only, cancel: cancel.clone() };
+            import::openapi(&document.read(cancel)?, &options)
+        }),
+    };
+    Ok((reading, slot))
 }
 
-fn read_curl(body: Value) -> Result<Reading, CallError> {
-    let CurlImport { command, name, description, only, dry_run } = read(body)?;
-    let options = CurlOptions { name, description, only };
-    Ok(Reading {
+fn read_curl(body: CurlImport) -> Reading {
+    let CurlImport { command, name, description, only, dry_run } = body;
+    Reading {
         dry_run,
-        is_named: options.name.is_some(),
+        is_named: name.is_some(),
         is_whole: false,
-        read: Box::new(move || import::curl(&command, &options)),
-    })
+        read: Box::new(move |cancel| {
+            let options = CurlOptions { name, description, only, cancel: cancel.clone() };
+            import::curl(&command, &options)
+        }),
+    }
 }
 
 type Importer = fn(&Value, &ExampleOptions) -> Result<Imported, Vec<Violation>>;
 
-fn read_document(body: Value, importer: Importer) -> Result<Reading, CallError> {
-    let DocumentImport { document, name, base_url, only, dry_run } = read(body)?;
-    let document = Document::of(&document);
-    let options = ExampleOptions { name, only, base_url };
-    Ok(Reading {
+fn read_document(body: DocumentImport, importer: Importer) -> Reading {
+    let DocumentImport { document, name, base_url, only, dry_run } = body;
+    let document = Document::of(document);
+    Reading {
         dry_run,
-        is_named: options.name.is_some(),
-        is_whole: options.only.is_empty(),
-        read: Box::new(move || importer(&document.read()?, &options)),
-    })
+        is_named: name.is_some(),
+        is_whole: only.is_empty(),
+        read: Box::new(move |cancel| {
+            let options = ExampleOptions { name, only, base_url, cancel: cancel.clone() };
+            importer(&document.read(cancel)?, &options)
+        }),
+    }
 }
 
 /// A document that was given: as text, or as JSON already.
@@ -228,16 +258,13 @@ enum Document {
 }
 
 impl Document {
-    fn of(given: &Value) -> Self {
-        match given.as_str() {
-            Some(text) => Self::Text(text.to_owned()),
-            None => Self::Read(given.clone()),
-        }
+    fn of(given: Value) -> Self {
+        if let Value::String(text) = given { Self::Text(text) } else { Self::Read(given) }
     }
 
-    fn read(self) -> Result<Value, Vec<Violation>> {
+    fn read(self, cancel: &CancelFlag) -> Result<Value, Vec<Violation>> {
         match self {
-            Self::Text(text) => import::parse_document(&text),
+            Self::Text(text) => import::parse_document_until(&text, cancel),
             Self::Read(document) => Ok(document),
         }
     }
@@ -263,25 +290,37 @@ async fn import(
     state: &AppState,
     visitor: &Arc<Visitor>,
     asked: &Asked,
-    reading: Result<Reading, CallError>,
+    (reading, slot): (Reading, ImportSlot),
     saving: &Saving,
 ) -> Result<Response, Failure> {
-    let Reading { dry_run, is_named, is_whole, read } = reading?;
+    let Reading { dry_run, is_named, is_whole, read } = reading;
     let dry_run = dry_run || saving.dry_run;
     state.tools.make_ready(visitor.space).await?;
     let (engine, owner) = (state.tools.clone(), visitor.clone());
-    let work = tokio::task::spawn_blocking(move || {
-        let imported = read().map_err(CallError::invalid)?;
-        plan(&engine, &owner, Found { imported, is_named, is_whole })
+    let planned = slot.run(move |cancel| {
+        let imported = read(cancel).map_err(CallError::invalid)?;
+        plan(&engine, &owner, Found { imported, is_named, is_whole, dry_run }, cancel)
     });
-    let planned = work.await.unwrap_or_else(|error| {
-        Err(CallError::text(ErrorKind::Internal, "the import could not be read").caused_by(error))
-    });
+    let planned = planned.await;
     let Planned { mut report, changes, secrets } = planned?;
     if report.tools.is_empty() {
+        let message = match report.skipped.as_slice() {
+            [one] => Message::new(&NOTHING_ELSE)
+                .with("operation", &one.operation)
+                .with_messages("reason", vec![one.reason.clone()]),
+            _ => Message::new(&NOTHING),
+        };
         let skipped = left_out(report.skipped, asked.locale);
-        let error = CallError::new(ErrorKind::Validation, Message::new(&NOTHING));
+        let error = CallError::new(ErrorKind::Validation, message);
         return Err(error.detail("skipped", serde_json::to_value(skipped).unwrap_or_default()).into());
+    }
+    for (version, _) in &changes {
+        for warning in address_warnings(state, &version.spec.config) {
+            // Tools of one document share their host.
+            if !report.notes.contains(&warning) {
+                report.notes.push(warning);
+            }
+        }
     }
     let secrets = plan_secrets(state, visitor, secrets, &mut report).await?;
     if !dry_run {
@@ -293,5 +332,45 @@ async fn import(
 
 /// Every message of imports.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, plan::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, body::TEMPLATES, gate::TEMPLATES, plan::TEMPLATES].into_iter().flatten().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cancelled_imports_of_every_format_end_with_an_error() {
+        let document = |document: Value| DocumentImport {
+            document,
+            name: None,
+            base_url: None,
+            only: Vec::new(),
+            dry_run: false,
+        };
+        let readings = || {
+            let command = "curl https://a.example/x".to_owned();
+            let curl =
+                CurlImport { command, name: None, description: None, only: Vec::new(), dry_run: false };
+            let request = json!({"method": "GET", "url": "https://a.example/x"});
+            let collection = json!({"item": [{"name": "x", "request": request}]});
+            let recording = json!({"log": {"entries": [{"request": request}]}});
+            [
+                ("curl", read_curl(curl)),
+                ("postman", read_document(document(collection), import::postman)),
+                ("har", read_document(document(recording), import::har)),
+            ]
+        };
+        let cancel = CancelFlag::default();
+        for (format, reading) in readings() {
+            assert_eq!((reading.read)(&cancel).expect(format).tools.len(), 1, "{format}");
+        }
+        cancel.cancel();
+        for (format, reading) in readings() {
+            let refused = (reading.read)(&cancel).expect_err(format);
+            assert!(refused[0].message.to_string().contains("cancelled"), "{format}: {refused:?}");
+        }
+    }
 }

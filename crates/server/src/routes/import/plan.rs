@@ -1,17 +1,19 @@
 //! What an import would change: found tools are matched with those that the same source made before.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use haft_core::tool::input::{self, ToolInput};
-use haft_core::{CallError, Message, ToolId, ToolVersion};
+use haft_core::{CallError, ErrorKind, Message, ToolId, ToolVersion};
 use haft_engine::{SpaceTools, ToolService, now};
-use haft_http::import::{FoundSecret, Imported, ImportedTool, Skipped};
+use haft_http::import::{CancelFlag, FoundSecret, Imported, ImportedTool, Skipped};
 use haft_store::SecretOwnerId;
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::example;
 use super::report::{Change, Findings, ToolReport};
 use crate::app::AppState;
 use crate::difference::differences;
@@ -59,6 +61,8 @@ pub(super) struct Found {
     pub(super) imported: Imported,
     pub(super) is_named: bool,
     pub(super) is_whole: bool,
+    /// Nothing will be stored: what would be is shown.
+    pub(super) dry_run: bool,
 }
 
 /// What is to be done, and what is to be told.
@@ -70,22 +74,37 @@ pub(super) struct Planned {
 }
 
 /// Plans an import; nothing is changed.
-pub(super) fn plan(engine: &ToolService, visitor: &Visitor, found: Found) -> Result<Planned, CallError> {
+pub(super) fn plan(
+    engine: &ToolService,
+    visitor: &Visitor,
+    found: Found,
+    cancel: &CancelFlag,
+) -> Result<Planned, CallError> {
     let Imported { tools, skipped, secrets, notes } = found.imported;
     let alone = tools.len() == 1 && skipped.is_empty();
     let there = engine.in_space(visitor.space);
+    let mut before: HashMap<String, Vec<Arc<ToolVersion>>> = HashMap::new();
+    for tool in there.list() {
+        if let Some(origin) = origin(&tool.spec.config) {
+            before.entry(key(origin)).or_default().push(tool);
+        }
+    }
     let mut planning = Planning {
         engine,
         visitor,
-        before: there.list().into_iter().filter(|tool| origin(&tool.spec.config).is_some()).collect(),
+        before,
         there,
         is_named: found.is_named,
+        dry_run: found.dry_run,
         taken: HashSet::new(),
         matched: HashSet::new(),
         changes: Vec::new(),
         report: Findings { skipped, ..Findings::default() },
     };
     for tool in tools {
+        if cancel.is_cancelled() {
+            return Err(CallError::text(ErrorKind::Cancelled, "the import was cancelled"));
+        }
         let operation = format!("{} {}", tool.method, tool.path);
         match planning.add(tool) {
             Ok(()) => {}
@@ -138,9 +157,10 @@ struct Planning<'a> {
     engine: &'a ToolService,
     visitor: &'a Visitor,
     there: SpaceTools<'a>,
-    /// Tools that imports made.
-    before: Vec<Arc<ToolVersion>>,
+    /// Tools that imports made, by where they came from.
+    before: HashMap<String, Vec<Arc<ToolVersion>>>,
     is_named: bool,
+    dry_run: bool,
     /// Names that this import gives.
     taken: HashSet<String>,
     matched: HashSet<ToolId>,
@@ -177,12 +197,18 @@ impl Planning<'_> {
         };
         self.taken.insert(spec.name.to_string());
         self.report.notes.extend(note);
+        let (definition, request) = match self.dry_run {
+            true => (to_raw_value(&spec).ok(), example::request(&prepared, self.visitor)),
+            false => (None, None),
+        };
         self.report.tools.push(ToolReport {
+            definition,
+            request,
             name: spec.name.to_string(),
             description: spec.description.clone(),
             method,
             path,
-            input_schema: prepared.input_schema().clone(),
+            input_schema: to_raw_value(prepared.input_schema()).unwrap_or_default(),
             change,
             changes: changes.unwrap_or_default(),
         });
@@ -212,10 +238,8 @@ impl Planning<'_> {
     /// The tool that an import of the same thing made, even where the user has renamed it since.
     fn made_before(&self, definition: &Map<String, Value>, wanted: &str) -> Option<Arc<ToolVersion>> {
         let of = origin(definition.get("config")?.as_object()?)?;
-        let mut same = self
-            .before
-            .iter()
-            .filter(|tool| origin(&tool.spec.config) == Some(of) && !self.matched.contains(&tool.id));
+        let same = self.before.get(&key(of)).map(Vec::as_slice).unwrap_or_default();
+        let mut same = same.iter().filter(|tool| !self.matched.contains(&tool.id));
         let by_name = same.clone().find(|tool| tool.spec.name.as_str() == wanted);
         by_name.or_else(|| same.next().filter(|_| !self.is_named)).cloned()
     }
@@ -235,23 +259,31 @@ impl Planning<'_> {
 
     /// Tools of earlier imports of the same documents that this one did not find.
     fn find_removed(&mut self) {
-        let documents: HashSet<_> = self
-            .before
-            .iter()
+        let before = || self.before.values().flatten();
+        let documents: HashSet<_> = before()
             .filter(|tool| self.matched.contains(&tool.id))
             .filter_map(|tool| document(&tool.spec.config))
             .collect();
-        let gone = self.before.iter().filter(|tool| {
+        let gone = before().filter(|tool| {
             !self.matched.contains(&tool.id)
                 && document(&tool.spec.config).is_some_and(|document| documents.contains(&document))
         });
-        self.report.removed = gone.map(|tool| tool.spec.name.to_string()).collect();
+        let mut removed: Vec<String> = gone.map(|tool| tool.spec.name.to_string()).collect();
+        removed.sort();
+        self.report.removed = removed;
     }
 }
 
 /// Where a definition came from.
 fn origin(config: &Map<String, Value>) -> Option<&Value> {
     config.get("imported").filter(|imported| imported.is_object())
+}
+
+/// A text that is the same for equal origins, whatever the order of their fields.
+fn key(origin: &Value) -> String {
+    let mut fields: Vec<(&String, &Value)> = origin.as_object().into_iter().flatten().collect();
+    fields.sort_by_key(|(name, _)| *name);
+    fields.into_iter().map(|(name, value)| format!("{name}\0{value}\0")).collect()
 }
 
 /// The document that a definition came from, where it is one that is imported as a whole.

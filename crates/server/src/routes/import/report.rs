@@ -3,7 +3,7 @@
 use haft_core::{Locale, Message};
 use haft_http::import::Skipped;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::difference::Difference;
 
@@ -37,8 +37,15 @@ pub(super) struct ToolReport {
     pub(super) description: String,
     pub(super) method: String,
     pub(super) path: String,
-    pub(super) input_schema: Value,
+    /// As text, which takes a tenth of the memory.
+    pub(super) input_schema: Box<RawValue>,
     pub(super) change: Change,
+    /// The whole definition, of a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) definition: Option<Box<RawValue>>,
+    /// A call with example arguments as a cURL command, of a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<String>,
     /// Where the definition differs from the version before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) changes: Vec<Difference>,

@@ -64,11 +64,11 @@ const LONGEST_KEYED_NAME: usize = 51;
 const LONGEST_SECRET: usize = 64;
 
 /// What a body says of a provider.
-pub(super) struct Input {
+pub(crate) struct Input {
     /// Its key is a reference already, to what `key` shall be kept as.
-    pub(super) spec: ProviderSpec,
+    pub(crate) spec: ProviderSpec,
     /// The name of a secret, and its value.
-    pub(super) key: Option<(String, SecretString)>,
+    pub(crate) key: Option<(String, SecretString)>,
 }
 
 /// What a body says of a provider's key.
@@ -81,7 +81,7 @@ enum Key {
 }
 
 /// Reads a body, or says all that is wrong with it.
-pub(super) async fn read(
+pub(crate) async fn read(
     state: &AppState,
     visitor: &Visitor,
     body: Value,

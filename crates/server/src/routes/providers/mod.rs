@@ -3,7 +3,7 @@
 //! A key that is written out becomes a secret of the space; the provider holds its name, and only that goes out.
 //! Those that are not stored are shown beside the others, and changed nowhere here.
 
-mod input;
+pub(crate) mod input;
 mod probe;
 mod shown;
 

@@ -19,6 +19,7 @@ use crate::body::{JsonBody, read_as_written};
 use crate::envelope;
 use crate::error::Failure;
 use crate::query::{ListOf, Named, Parameters};
+use crate::routes::tool_calls::agent_of;
 use crate::tasks::Tasks;
 
 haft_core::templates! {
@@ -31,6 +32,9 @@ haft_core::templates! {
     FAILED_BY_WORD = "tasks.resolvedFailed",
         "somebody looked, and it took no effect",
         "经人工核实：未生效";
+    DENIED = "tasks.denied",
+        "A person denied {tool}, so the task cannot be retried. Make a new call",
+        "{tool} 已被人工拒绝，任务无法重试；请重新发起调用";
 }
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -40,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .says("Calls that are tasks, the newest first, a page at a time")
             .parameter("status", "string", "queued, running, waiting, succeeded, failed, cancelled or unknown; several with commas")
             .parameter("tool", "string", "Of one tool, by its id or name")
-            .parameter("agent", "string", "Of one agent, by its id")
+            .parameter("agent", "string", "Of one agent, by its id or name")
             .parameter("conversation", "string", "Of one conversation, by its id")
             .parameter("callId", "string", "The task of one call")
             .parameter("deadLetter", "boolean", "Those that ended without having done what they should")
@@ -101,10 +105,16 @@ async fn list(
         }
         None => None,
     };
+    let agent = match filter.agent {
+        Some(agent) => {
+            Some(agent_of(&state, visitor.space, &agent).await?.map_or(agent, |id| id.to_string()))
+        }
+        None => None,
+    };
     let filter = RunFilter {
         statuses: filter.status.as_deref().map(shown::statuses).transpose()?.unwrap_or_default(),
         lane,
-        agent: filter.agent,
+        agent,
         conversation: filter.conversation,
         call_id: filter.call_id,
         dead_letter: filter.dead_letter,
@@ -145,7 +155,12 @@ async fn retry(
     Named(id): Named,
 ) -> Result<Response, Failure> {
     let (tasks, run) = find(&state, visitor.space, &id).await?;
-    let run = tasks.journal.retry(visitor.space, run.id, Some(visitor.user.id), &CallRun::ANEW).await?;
+    if CallRun::is_denied(&tasks.journal.steps(visitor.space, run.id).await?) {
+        let message = Message::new(&DENIED).with("tool", &run.about.name);
+        return Err(CallError::new(ErrorKind::Conflict, message).into());
+    }
+    let input = call_of(&run)?.retried(&state.tools, &run, visitor.user.id).await?;
+    let run = tasks.journal.retry(visitor.space, run.id, visitor.user.id, &input, &CallRun::ANEW).await?;
     Ok(envelope::success(StatusCode::OK, Shown::from(&run)))
 }
 

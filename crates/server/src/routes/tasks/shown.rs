@@ -30,6 +30,7 @@ pub(crate) struct Shown<'a> {
     /// What it waits for, where it waits.
     waiting_for: Option<&'a str>,
     /// When it begins, or goes on by itself.
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     due_at: Option<Timestamp>,
     priority: i32,
     progress: Option<&'a Value>,
@@ -42,8 +43,11 @@ pub(crate) struct Shown<'a> {
     deaths: u32,
     /// The outcome of its call, once it has ended.
     result: Option<&'a Value>,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     created_at: Timestamp,
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     started_at: Option<Timestamp>,
+    #[serde(serialize_with = "haft_core::timestamp::serialize_optional")]
     ended_at: Option<Timestamp>,
 }
 

@@ -7,7 +7,7 @@ mod shown;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_core::{AgentId, CallError, ErrorKind, Message, Source, SpaceId, Template, UserId, Violation};
+use haft_core::{AgentId, CallError, ErrorKind, Message, Source, SpaceId, Template, UserId};
 use haft_store::{CallFilter, CallStatus, LoggedCall};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -24,9 +24,6 @@ haft_core::templates! {
     NO_SUCH_CALL = "toolCalls.notFound",
         "there is no call {name} on record",
         "没有调用记录 {name}";
-    BAD_USER = "toolCalls.badUser",
-        "must be the id of a user, or me",
-        "必须是用户 id 或 me";
 }
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -36,7 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .says("Calls on record, the newest first; a page may be short, even empty, before the last one")
             .parameter("tool", "string", "Only calls of this tool, by id or name")
             .parameter("agent", "string", "Only calls for this agent, by id or name")
-            .parameter("user", "string", "Only calls of this user, by id; `me` for one's own")
+            .parameter("user", "string", "Only calls of this user, by id or name; `me` for one's own")
             .parameter("status", "success|failed|cancelled", "Only calls that ended so")
             .parameter("kind", "string", "Only calls that failed with this kind of error")
             .parameter(
@@ -89,7 +86,14 @@ async fn list(
 ) -> Result<Response, Failure> {
     let Filter { tool, agent, user, status, kind, source, from, to, text, limit, cursor } = filter;
     let page = ListOf { limit, cursor }.checked()?;
-    let user = user.map(|user| user_of(&user, visitor.user.id)).transpose()?;
+    let user = match user {
+        None => None,
+        Some(name) => match user_of(&state, visitor.user.id, &name).await? {
+            Some(user) => Some(user),
+            // No user of that name made a call.
+            None => return Ok(envelope::page([(); 0], None)),
+        },
+    };
     let agent = match agent {
         None => None,
         Some(name) => match agent_of(&state, visitor.space, &name).await? {
@@ -122,13 +126,17 @@ async fn find(state: &AppState, space: SpaceId, id: &str) -> Result<LoggedCall, 
     })
 }
 
-/// `me`, or an id.
-pub(super) fn user_of(text: &str, own: UserId) -> Result<UserId, CallError> {
-    if text == "me" {
-        return Ok(own);
+/// Returns the user whom a filter names by `me`, an id or a name, or `None` if no user has the name.
+///
+/// Callers show an empty list for an unknown name, so that a member of one space does not learn which users exist.
+pub(super) async fn user_of(state: &AppState, own: UserId, named: &str) -> Result<Option<UserId>, CallError> {
+    if named == "me" {
+        return Ok(Some(own));
     }
-    let bad = |_| CallError::invalid(vec![Violation::new("user", Message::new(&BAD_USER))]);
-    text.parse::<UserId>().map_err(bad)
+    match named.parse::<UserId>() {
+        Ok(id) => Ok(Some(id)),
+        Err(_) => Ok(state.store.find_user_by_name(named).await?.map(|user| user.id)),
+    }
 }
 
 /// An id is taken as it is: calls outlive the agent they were made for.

@@ -17,7 +17,7 @@ use crate::auth::Known;
 use crate::body::{MaybeJsonBody, read_as_written};
 use crate::error::Failure;
 use crate::query::Named;
-use crate::request::{Asked, Traced};
+use crate::request::Asked;
 use crate::routes::execute::bound;
 use crate::tasks::{self, How};
 
@@ -55,7 +55,6 @@ async fn replay(
     State(state): State<AppState>,
     Known(caller): Known,
     asked: Asked,
-    Traced(trace_parent): Traced,
     Named(id): Named,
     MaybeJsonBody(body): MaybeJsonBody,
 ) -> Result<Response, Failure> {
@@ -81,9 +80,8 @@ async fn replay(
     let options = CallOptions {
         agent: call.row.agent,
         conversation: call.row.conversation,
-        trace_parent,
         binding,
-        ..CallOptions::default().fresh().replay_of(call.row.call_id)
+        ..CallOptions::default().fresh().replay_of(call.row.call_id).trace(asked.trace.clone())
     };
     tasks::execute(&state, &caller, &asked, CallRequest { tool, arguments, options }, How::default()).await
 }

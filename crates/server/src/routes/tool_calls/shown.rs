@@ -29,6 +29,7 @@ pub(super) struct Shown<'a> {
     warnings: Json<'a>,
     /// In milliseconds.
     duration: f64,
+    #[serde(serialize_with = "haft_core::timestamp::serialize")]
     started_at: Timestamp,
     replay_of: Option<&'a CallId>,
     arguments_cut: bool,

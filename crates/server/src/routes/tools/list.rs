@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use haft_core::{CallError, Caller, Message, ToolName, ToolVersion, Violation};
+use haft_core::{CallError, Caller, Locale, Message, ToolName, ToolVersion, Violation};
 use serde::{Deserialize, Serialize};
 
 use super::categories::category_of;
@@ -74,6 +74,7 @@ async fn list(
     let last = page.cursor.as_deref().map(name_in).transpose()?;
     let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let mut tools = state.tools_of(&caller).await?.list();
+    tools.iter_mut().for_each(|tool| localize(tool, caller.locale));
     tools.retain(|tool| filter.takes(tool, &caller));
     let is_before = |tool: &Arc<ToolVersion>| last.as_ref().is_some_and(|last| tool.spec.name <= *last);
     let start = tools.partition_point(is_before);
@@ -82,6 +83,15 @@ async fn list(
     let next_cursor =
         items.last().filter(|_| more).map(|tool| URL_SAFE_NO_PAD.encode(tool.spec.name.as_str()));
     Ok(envelope::success(StatusCode::OK, Page { items, next_cursor, total: tools.len() }))
+}
+
+/// Puts the description into the language of whoever reads it. Models get it as it is defined.
+pub(super) fn localize(tool: &mut Arc<ToolVersion>, locale: Locale) {
+    let description = tool.spec.description_in(locale);
+    if description != tool.spec.description {
+        let description = description.to_owned();
+        Arc::make_mut(tool).spec.description = description;
+    }
 }
 
 /// The name after which a page begins.

@@ -12,9 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_core::tool::input::{self, camel_keys};
-use haft_core::{
-    BreakerKey, CallError, Caller, ErrorKind, Message, SpaceId, Template, ToolId, ToolVersion, Violation,
-};
+use haft_core::{CallError, Caller, ErrorKind, Message, SpaceId, Template, ToolId, ToolVersion, Violation};
 use haft_engine::{Expected, SpaceTools, now};
 use haft_store::Force;
 use serde_json::{Map, Value, json};
@@ -27,7 +25,7 @@ use crate::body::JsonBody;
 use crate::envelope::{self, tagged};
 use crate::error::Failure;
 use crate::query::{Forced, Named, Parameters, if_match};
-use crate::routes::saving::{Saving, check_version, merge};
+use crate::routes::saving::{Saving, check_version, complete_title, merge};
 use crate::visitors::Visitor;
 pub(crate) use save::{Definition, check_rights, check_version_rights, prepare, save_all};
 use save::{Place, new_secrets, prepare_for, save, secret_names};
@@ -75,7 +73,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers(200, "Tool"),
         Route::post("/tools/{id}/circuit/reset", reset_circuit)
             .needs(Needs::Edit)
-            .says("Closes the tool's circuit breaker by hand")
+            .says("Closes by hand the circuit breakers that calls of the tool pass, in any version")
             .answers(200, "CircuitReset"),
     ];
     routes.extend(list::routes());
@@ -86,10 +84,8 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
-    [TEMPLATES, list::TEMPLATES, save::TEMPLATES, versions::TEMPLATES, exchange::TEMPLATES]
-        .into_iter()
-        .flatten()
-        .copied()
+    let own = [TEMPLATES, list::TEMPLATES, save::TEMPLATES, versions::TEMPLATES];
+    own.into_iter().flatten().copied().chain(exchange::all_templates())
 }
 
 async fn create(
@@ -126,7 +122,8 @@ async fn read(
     Known(caller): Known,
     Named(id): Named,
 ) -> Result<Response, Failure> {
-    let tool = find(&state, caller.space, &id).await?;
+    let mut tool = find(&state, caller.space, &id).await?;
+    list::localize(&mut tool, caller.locale);
     Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
 }
 
@@ -154,11 +151,12 @@ async fn patch(
 ) -> Result<Response, Failure> {
     let before = changeable(&state, visitor.space, &id).await?;
     let expected = if_match(&headers)?.unwrap_or(before.version);
-    let Value::Object(changes) = camel_keys(changes) else {
+    let Value::Object(mut changes) = camel_keys(changes) else {
         let violation = Violation::new(haft_core::error::ROOT, Message::new(&NOT_AN_OBJECT));
         return Err(CallError::invalid(vec![violation]).into());
     };
     let mut definition = serde_json::to_value(&before.spec).unwrap_or_default();
+    complete_title(&definition, &mut changes);
     merge(&mut definition, Value::Object(changes));
     put(&state, &visitor, (before, expected), definition, saving).await
 }
@@ -227,8 +225,7 @@ async fn reset_circuit(
 ) -> Result<Response, Failure> {
     let tools = state.tools_of(&caller).await?;
     let tool = tools.get(&id).ok_or_else(|| tools.unknown(&id))?;
-    let keys: Vec<BreakerKey> = tools.circuit_keys(tool.spec.name.as_str());
-    let was_there = keys.iter().filter(|key| tools.reset_circuit(key)).count() > 0;
+    let was_there = tools.reset_circuits_of(&tool.id);
     Ok(envelope::success(StatusCode::OK, json!({"reset": was_there})))
 }
 

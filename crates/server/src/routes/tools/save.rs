@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_core::tool::input::{self, ToolInput};
 use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolSpec, ToolVersion, Violation};
-use haft_engine::PreparedTool;
+use haft_engine::{PreparedTool, ToolService};
 use haft_store::{Page, PutTool, SecretOwnerId, VersionState};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
@@ -63,25 +63,44 @@ pub(crate) async fn prepare_for(
 ) -> Result<Definition, CallError> {
     state.tools.make_ready(visitor.space).await?;
     let (tools, space, taken) = (state.tools.clone(), visitor.space, taken.clone());
-    let work = tokio::task::spawn_blocking(move || -> Result<Definition, CallError> {
-        let ToolInput { mut spec, kept_by_server } = input::parse(definition).map_err(CallError::invalid)?;
-        let before = match place {
-            Place::New => None,
-            Place::Of(tool) => Some(tool),
-            Place::Named => {
-                tools.in_space(space).get(spec.name.as_str()).filter(|tool| tool.space_id.is_some())
-            }
-        };
-        let before = before.as_ref().map(|tool| &tool.spec);
-        let lifted = haft_http::lift_credentials(&mut spec, before, |name| taken.contains(name));
-        let secrets = lifted.map_err(nothing_kept)?;
-        Ok(Definition { kept_by_server, prepared: tools.prepare(spec)?, secrets })
-    });
+    let work = tokio::task::spawn_blocking(move || read_definition(&tools, space, definition, place, &taken));
     let checked = work.await.unwrap_or_else(|error| {
         Err(CallError::text(ErrorKind::Internal, "the definition could not be checked").caused_by(error))
     })?;
     check_rights(visitor, &checked.prepared)?;
     Ok(checked)
+}
+
+/// Reads and compiles a definition on this thread, which must serve no requests. The space's tools are loaded.
+pub(crate) fn prepare_here(
+    state: &AppState,
+    visitor: &Visitor,
+    definition: Value,
+    place: Place,
+    taken: &HashSet<String>,
+) -> Result<Definition, CallError> {
+    let checked = read_definition(&state.tools, visitor.space, definition, place, taken)?;
+    check_rights(visitor, &checked.prepared)?;
+    Ok(checked)
+}
+
+fn read_definition(
+    tools: &ToolService,
+    space: SpaceId,
+    definition: Value,
+    place: Place,
+    taken: &HashSet<String>,
+) -> Result<Definition, CallError> {
+    let ToolInput { mut spec, kept_by_server } = input::parse(definition).map_err(CallError::invalid)?;
+    let before = match place {
+        Place::New => None,
+        Place::Of(tool) => Some(tool),
+        Place::Named => tools.in_space(space).get(spec.name.as_str()).filter(|tool| tool.space_id.is_some()),
+    };
+    let before = before.as_ref().map(|tool| &tool.spec);
+    let lifted = haft_http::lift_credentials(&mut spec, before, |name| taken.contains(name));
+    let secrets = lifted.map_err(nothing_kept)?;
+    Ok(Definition { kept_by_server, prepared: tools.prepare(spec)?, secrets })
 }
 
 fn nothing_kept(places: Vec<String>) -> CallError {

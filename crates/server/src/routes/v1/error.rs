@@ -30,7 +30,12 @@ pub(crate) fn answer(status: StatusCode, error: &CallError, asked: &Asked) -> Re
     let param = param.or_else(|| details.get("param").cloned()).unwrap_or_default();
     let code = details.get("code").cloned().unwrap_or_else(|| usual_code(status));
     let message = error.message().render(asked.locale);
-    json_response(status, &body(status, &message, param, code))
+    let mut response = json_response(status, &body(status, &message, param, code));
+    // Clients try a 502 again, also where the same would come of it.
+    if status == StatusCode::BAD_GATEWAY && !error.is_retryable() {
+        response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
+    response
 }
 
 /// How a turn failed.
@@ -42,6 +47,8 @@ pub(super) struct Failed {
     retry_after_ms: Option<u64>,
     /// Something was carried out, and would be once more.
     did_something: bool,
+    /// The same would come of a second try.
+    is_lasting: bool,
 }
 
 impl Failed {
@@ -59,6 +66,7 @@ impl Failed {
                     code: error["details"]["code"].clone(),
                     retry_after_ms: error["details"]["retryAfterMs"].as_u64(),
                     did_something,
+                    is_lasting: error["retryable"] == false,
                 })
             }
             (Finish::Error, None) => Some(Self {
@@ -67,6 +75,7 @@ impl Failed {
                 code: Value::Null,
                 retry_after_ms: None,
                 did_something,
+                is_lasting: false,
             }),
             (Finish::Cancelled, _) => Some(Self {
                 status: status(ErrorKind::Cancelled),
@@ -74,6 +83,7 @@ impl Failed {
                 code: Value::Null,
                 retry_after_ms: None,
                 did_something,
+                is_lasting: false,
             }),
             (Finish::Stop | Finish::MaxSteps | Finish::ToolStop | Finish::ToolCalls, _) => None,
         }
@@ -86,6 +96,7 @@ impl Failed {
             code: error.details(asked.locale).get("code").cloned().unwrap_or_default(),
             retry_after_ms: error.pause_asked_for().map(|pause| pause.as_millis() as u64),
             did_something: true,
+            is_lasting: !error.is_retryable(),
         }
     }
 
@@ -102,7 +113,7 @@ impl Failed {
     pub(super) fn response(&self) -> Response {
         let mut response = json_response(self.status, &self.body());
         let headers = response.headers_mut();
-        if self.did_something {
+        if self.did_something || self.is_lasting {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         if let Some(ms) = self.retry_after_ms {

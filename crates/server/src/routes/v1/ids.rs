@@ -13,6 +13,9 @@ const MESSAGE: &str = "msg_";
 const RESPONSE: &str = "resp_";
 const THOUGHT: &str = "rs_";
 
+/// How the id of a call ends that the model wrote into its text.
+const FROM_TEXT: &str = "t";
+
 /// One call among those of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallPlace {
@@ -20,6 +23,8 @@ pub(super) struct CallPlace {
     pub(super) turn: u32,
     pub(super) step: u32,
     pub(super) place: usize,
+    /// Whether the model wrote the call into its text. A client's history tells calls by their ids alone.
+    pub(super) is_from_text: bool,
 }
 
 impl CallPlace {
@@ -34,16 +39,19 @@ impl CallPlace {
     }
 
     fn tail(self) -> String {
-        format!("{}_{}-{}-{}", written(self.run), self.turn, self.step, self.place)
+        let end = if self.is_from_text { FROM_TEXT } else { "" };
+        format!("{}_{}-{}-{}{end}", written(self.run), self.turn, self.step, self.place)
     }
 
     pub(super) fn read(id: &str) -> Option<Self> {
         let (run, numbers) = split(id.strip_prefix(CALL)?)?;
+        let is_from_text = numbers.ends_with(FROM_TEXT);
+        let numbers = numbers.strip_suffix(FROM_TEXT).unwrap_or(numbers);
         let mut numbers = numbers.split('-');
         let turn = numbers.next()?.parse().ok()?;
         let step = numbers.next()?.parse().ok()?;
         let place = numbers.next()?.parse().ok()?;
-        numbers.next().is_none().then_some(Self { run, turn, step, place })
+        numbers.next().is_none().then_some(Self { run, turn, step, place, is_from_text })
     }
 }
 
@@ -109,9 +117,11 @@ mod tests {
     fn an_id_is_read_as_it_is_written_and_is_short() {
         for _ in 0..100 {
             let run = RunId::from(Uuid::new_v4());
-            let call = CallPlace { run, turn: 120, step: 1234, place: 31 };
-            assert!(call.id().len() <= 40, "{}", call.id());
-            assert_eq!(CallPlace::read(&call.id()), Some(call));
+            for is_from_text in [true, false] {
+                let call = CallPlace { run, turn: 120, step: 1234, place: 31, is_from_text };
+                assert!(call.id().len() <= 40, "{}", call.id());
+                assert_eq!(CallPlace::read(&call.id()), Some(call));
+            }
             let message = MessagePlace { run, turn: 3, step: 2 };
             assert_eq!(MessagePlace::read(&message.id()), Some(message));
             assert_eq!(read_response(&response(run, 7)), Some((run, 7)));
@@ -123,7 +133,8 @@ mod tests {
         for id in ["", "call_", "call_abc", "toolu_01", "call_é0123456789012345678901_1-1-1", "call_1"] {
             assert_eq!(CallPlace::read(id), None, "{id}");
         }
-        let call = CallPlace { run: RunId::from(Uuid::nil()), turn: 1, step: 1, place: 0 };
+        let call =
+            CallPlace { run: RunId::from(Uuid::nil()), turn: 1, step: 1, place: 0, is_from_text: false };
         assert_eq!(CallPlace::read(&format!("{}-1", call.id())), None);
         assert_eq!(read_response("resp_68e1"), None);
     }

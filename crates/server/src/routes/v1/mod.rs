@@ -9,6 +9,7 @@ pub(crate) mod error;
 mod ids;
 mod models;
 mod parked;
+mod provider_calls;
 mod question;
 mod reading;
 mod responses;
@@ -27,7 +28,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .needs(Needs::Read)
             .says("What `model` may be: agents by name, and models as `provider/model`")
             .answers(200, "OpenAiModels"),
-        Route::get("/models/{id}", models::read)
+        Route::get("/models/{*id}", models::read)
             .needs(Needs::Read)
             .says("One of them")
             .answers(200, "OpenAiModel"),

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::future::join_all;
 use haft_agent::{Asker, Wanted};
-use haft_core::{AgentId, CallError, Caller};
+use haft_core::{AgentId, CallError, Caller, ModelOptions};
 use haft_store::{AgentFilter, Page};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -44,6 +44,8 @@ pub(super) struct Who {
     pub(super) wanted: Wanted,
     /// The model that will be asked, whoever it is.
     pub(super) asks: Wanted,
+    /// The options of the agent.
+    pub(super) options: ModelOptions,
 }
 
 /// Who is meant by a name: an agent, a provider's model, or a model that some provider has.
@@ -53,11 +55,12 @@ pub(super) async fn find(state: &AppState, caller: &Caller, name: &str) -> Resul
             return Err(missing("model", "model_not_found", &MODEL_OFF, name));
         }
         let asks = Wanted::default().or(Some(&*agent));
-        return Ok(Who { agent: Some(agent.id), wanted: Wanted::default(), asks });
+        let options = agent.spec.config.options.clone();
+        return Ok(Who { agent: Some(agent.id), wanted: Wanted::default(), asks, options });
     }
     let by = |provider: String, model: &str| {
         let wanted = Wanted { provider: Some(provider), model: Some(model.to_owned()) };
-        Who { agent: None, asks: wanted.clone(), wanted }
+        Who { agent: None, asks: wanted.clone(), wanted, options: ModelOptions::default() }
     };
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty())
         && let Some(found) = state.models.named(caller.space, provider).await?

@@ -5,9 +5,11 @@ use haft_core::{CallError, CallId, Caller, RunId};
 use haft_runs::{RunKey, WholeRun};
 use sha2::{Digest, Sha256};
 
+use super::completions::client_calls;
 use super::course::Course;
 use super::ids::CallPlace;
 use super::question::{Keep, Question};
+use super::reading::no_result;
 use crate::app::AppState;
 use crate::chat::follow::Place;
 use crate::chat::read;
@@ -56,6 +58,10 @@ pub(super) async fn go_on(
     if results.is_empty() || !is_waiting {
         return Ok(None);
     }
+    let missing = missing_results(id, last, &places);
+    if !missing.is_empty() {
+        return Err(no_result(question.param, &missing.join(", ")));
+    }
     let returned = Returned { id: letter.clone(), results, messages, asked: question.asked(asked) };
     let key = RunKey { key: letter.clone(), digest: letter.clone() };
     let place = Place::after(last.turn);
@@ -90,6 +96,13 @@ async fn again(
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, anew, place)))
+}
+
+/// The ids of calls that wait for the client, and that no result came for.
+pub(super) fn missing_results(run: RunId, last: &Turn, places: &[(CallPlace, &str)]) -> Vec<String> {
+    let waiting = client_calls(run, last).into_iter().map(|call| call.at);
+    let missing = waiting.filter(|at| !places.iter().any(|(place, _)| place == at));
+    missing.map(CallPlace::id).collect()
 }
 
 /// The results by the ids that the journal has, of those calls that wait for them.

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use haft_agent::{
-    Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Message, Models as _, Piece, Role, Said, Talk,
-    Terms,
+    Asked as AskedAt, Asker, Asking, ChatRun, Instruction, Keeping, Letter, Message, Models as _, Piece,
+    Role, Said, Talk, Terms,
 };
-use haft_core::{CallError, Caller, Message as Words, RunId};
+use haft_core::{CallError, Caller, Message as Words, RunId, Violation};
 use haft_llm::ToolDefinition;
 use haft_runs::{Run, RunKey, WholeRun};
 use serde_json::Value;
@@ -17,12 +17,12 @@ use uuid::Uuid;
 use super::course::Course;
 use super::error::{missing, wrong};
 use super::models::Who;
-use super::parked;
-use super::reading::Fields;
+use super::reading::{Fields, no_result};
+use super::{parked, provider_calls};
 use crate::app::AppState;
-use crate::chat::to_go_on;
+use crate::chat::{said_in, to_go_on};
 use crate::request::Asked;
-use crate::routes::chat::{asked_at, last_place, letter_id, tasks};
+use crate::routes::chat::{asked_at, last_place, letter_id, tasks, unsupported_option};
 
 haft_core::templates! {
     NO_CONVERSATION = "v1.noConversation",
@@ -49,10 +49,16 @@ pub(super) enum Keep {
 pub(super) struct Question {
     pub(super) who: Who,
     pub(super) asking: Asking,
+    /// Instructions for this turn alone.
+    pub(super) instructions: Option<String>,
     /// Instructions of the client; those that a conversation has already where there are none.
-    pub(super) system: Option<Vec<String>>,
+    pub(super) system: Option<Vec<Instruction>>,
     /// Everything said, but for instructions.
     pub(super) history: Vec<Message>,
+    /// The field of the body that has the history.
+    pub(super) param: &'static str,
+    /// Returns the path of a model option in the body.
+    pub(super) option_path: fn(&str) -> String,
     pub(super) tools: Vec<ToolDefinition>,
     pub(super) keep: Keep,
 }
@@ -75,6 +81,9 @@ impl Question {
                 None => named = Some(given),
             }
         }
+        if !self.results().is_empty() {
+            self.check_model(state, caller).await?;
+        }
         if let Some(course) = parked::go_on(&self, state, caller, asked).await? {
             return Ok(course);
         }
@@ -92,7 +101,8 @@ impl Question {
 
     /// What the user says now, without results.
     pub(super) fn said_now(&self) -> Vec<Message> {
-        self.news().iter().filter(|message| message.role == Role::User).cloned().collect()
+        let is_said = |message: &&Message| matches!(message.role, Role::User | Role::System);
+        self.news().iter().filter(is_said).cloned().collect()
     }
 
     /// Results of calls that came with this request.
@@ -110,7 +120,8 @@ impl Question {
     /// When and how it is asked, with all that holds for this turn alone.
     pub(super) fn asked(&self, asked: &Asked) -> AskedAt {
         let (asking, client_tools) = (self.asking.clone(), self.tools.clone());
-        let terms = Terms { asking, client_tools, system: self.system.clone() };
+        let (system, instructions) = (self.system.clone(), self.instructions.clone());
+        let terms = Terms { asking, client_tools, system, instructions };
         AskedAt { terms: Some(Box::new(terms)), ..asked_at(asked) }
     }
 
@@ -129,13 +140,17 @@ impl Question {
     ) -> Result<Course, CallError> {
         let tasks = tasks(state)?;
         self.check_model(state, caller).await?;
-        let system = self.system.into_iter().flatten().map(|words| Message::text(Role::System, words));
+        // Instructions for one turn are no message of the conversation.
+        let asked = if self.instructions.is_some() { self.asked(asked) } else { asked_at(asked) };
+        let mut history = self.history;
+        provider_calls::restore(tasks, caller, &mut history).await?;
+        let system = self.system.into_iter().flatten().map(Message::from);
         let first = Said {
             id: letter_id(None),
-            messages: system.chain(self.history).collect(),
+            messages: system.chain(history).collect(),
             replaces: None,
             tools: Vec::new(),
-            asked: asked_at(asked),
+            asked,
         };
         let letter = first.id.clone();
         let keeping = match self.keep {
@@ -182,7 +197,10 @@ impl Question {
         }
         let messages = self.said_now();
         if messages.is_empty() {
-            return Err(wrong("messages", Words::new(&NOTHING_NEW)));
+            return Err(wrong(self.param, Words::new(&NOTHING_NEW)));
+        }
+        if replaces.is_none() {
+            self.check_waiting(&whole)?;
         }
         self.check_model(state, caller).await?;
         let (letter, asked) = (letter_id(None), self.asked(asked));
@@ -194,10 +212,30 @@ impl Question {
         Ok(Course::of_run(tasks, caller, id, letter, place).kept_as(Some(id)))
     }
 
+    /// Refuses what is said in a conversation that waits for results of the client's calls.
+    fn check_waiting(&self, whole: &WholeRun) -> Result<(), CallError> {
+        let transcript = said_in(&whole.run, &whole.steps)?;
+        let Some(last) = transcript.turns.last() else { return Ok(()) };
+        let missing = parked::missing_results(whole.run.id, last, &[]);
+        if missing.is_empty() { Ok(()) } else { Err(no_result(self.param, &missing.join(", "))) }
+    }
+
     /// That somebody can be asked is known before anything is kept.
     async fn check_model(&self, state: &AppState, caller: &Caller) -> Result<(), CallError> {
         let asker = Asker { space: caller.space, user: caller.user };
-        state.models.find(asker, &self.who.asks).await.map(drop)
+        let chosen = state.models.find(asker, &self.who.asks).await?;
+        let options = self.asking.options.or(&self.who.options);
+        let here =
+            |violation: Violation| Violation { path: (self.option_path)(&violation.path), ..violation };
+        let invalid =
+            |violations: Vec<Violation>| CallError::invalid(violations.into_iter().map(here).collect());
+        options.check_supported().map_err(invalid)?;
+        match chosen.model.unsupported(&options).first() {
+            Some(name) if !options.drops_unsupported() => {
+                Err(unsupported_option(&(self.option_path)(name), &chosen.provider))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 }
 

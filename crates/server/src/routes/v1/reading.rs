@@ -1,13 +1,19 @@
-//! Fields of bodies in OpenAI's forms. What is unknown is left alone: clients send a lot.
+//! Fields of bodies in OpenAI's forms. Fields without a meaning of their own here are options of the model.
 
-use haft_agent::{Asking, Piece};
+use std::collections::HashSet;
+use std::hash::Hash;
+
+use haft_agent::{Asking, Message, Piece, Role};
+use haft_core::name::RESERVED_NAMES;
 use haft_core::schema::any_arguments;
-use haft_core::{CallError, Message as Words};
-use haft_llm::ToolDefinition;
+use haft_core::{CallError, Message as Words, ModelOptions, Violation};
+use haft_llm::{MAX_CALLS, ToolDefinition};
 use serde_json::{Map, Value, json};
 
 use super::error::wrong;
+use super::ids::CallPlace;
 use crate::chat::messages;
+use crate::routes::chat::read_options;
 
 haft_core::templates! {
     NOT_AN_OBJECT = "v1.notAnObject",
@@ -25,18 +31,30 @@ haft_core::templates! {
     UNSUPPORTED = "v1.unsupported",
         "is not supported here; leave it out",
         "此处不支持；请去掉该字段";
+    OTHER_NAME = "v1.otherName",
+        "is not a field of this request; use {field}",
+        "不是此请求的字段；请使用 {field}";
     FILES = "v1.files",
         "files and audio cannot be read here; send text and images",
         "此处无法读取文件和音频；请发送文本和图片";
     BAD_TOOL = "v1.badTool",
         "must be a function with a name of 1 to 64 letters, digits, _ and -, and parameters that are a JSON Schema",
         "必须是函数：名称为 1 到 64 个字母、数字、_ 或 -，参数为 JSON Schema";
+    RESERVED = "v1.reservedTool",
+        "is reserved: the agent's own tools have the names {names}; give the function another name",
+        "是保留名称：{names} 是智能体自带工具的名称；请换一个名称";
     BUILT_IN = "v1.builtInTool",
         "tools of type {name} run at OpenAI and are not here; give the agent such a tool, or send functions",
         "类型为 {name} 的工具只在 OpenAI 运行；请为智能体配置同类工具，或发送 function";
+    NO_RESULT = "v1.noResult",
+        "Each tool call must be followed by its result. Missing: {ids}.",
+        "每个工具调用之后都必须有其结果。缺少：{ids}。";
     TOO_MANY_TOOLS = "v1.tooManyTools",
         "may have {most} tools at most",
         "最多 {most} 个工具";
+    TOO_MANY_CALLS = "v1.tooManyCalls",
+        "has {count} tool calls; one message may have {most} at most",
+        "有 {count} 个工具调用；一条消息最多 {most} 个";
     BAD_CHOICE = "v1.badToolChoice",
         "must be auto, none, required, or the name of a function",
         "必须是 auto、none、required 或函数名";
@@ -85,17 +103,36 @@ impl<'a> Fields<'a> {
         self.get(name).map(|value| read(value).ok_or_else(bad)).transpose()
     }
 
-    /// Refuses a field that would change the answer, unless it is such as changes nothing.
-    pub(super) fn refuse(&self, name: &str, is_harmless: impl Fn(&Value) -> bool) -> Result<(), CallError> {
-        match self.get(name) {
-            Some(value) if !is_harmless(value) => Err(wrong(name, Words::new(&UNSUPPORTED))),
-            Some(_) | None => Ok(()),
-        }
+    /// The members of a field that is an object.
+    pub(super) fn members(&self, name: &str) -> Result<Option<&'a Map<String, Value>>, CallError> {
+        let not_an_object = || wrong(name, Words::new(&NOT_AN_OBJECT));
+        self.get(name).map(|value| value.as_object().ok_or_else(not_an_object)).transpose()
+    }
+
+    /// Refuses a field that is not supported, also with `drop_params`: the answer would be to another request.
+    pub(super) fn refuse(&self, name: &str) -> Result<(), CallError> {
+        if self.get(name).is_some() { Err(wrong(name, Words::new(&UNSUPPORTED))) } else { Ok(()) }
+    }
+
+    /// The options of the model: all fields but those that are read elsewhere, and what stands for options in other
+    /// places of the body.
+    pub(super) async fn options(
+        &self,
+        read_elsewhere: &[&str],
+        more: Map<String, Value>,
+        spelled: impl Fn(&str) -> String,
+    ) -> Result<ModelOptions, CallError> {
+        let own = self.0.iter().filter(|(name, _)| !read_elsewhere.contains(&name.as_str()));
+        let options = own.map(|(name, value)| (name.clone(), value.clone())).chain(more).collect();
+        let here = |violation: Violation| Violation { path: spelled(&violation.path), ..violation };
+        let options = read_options(options).await;
+        options.map_err(|violations| CallError::invalid(violations.into_iter().map(here).collect()))
     }
 
     /// How the model is asked, but for which.
-    pub(super) fn asking(&self, max_tokens: Option<u32>) -> Result<Asking, CallError> {
+    pub(super) fn asking(&self, max_tokens: Option<u32>, options: ModelOptions) -> Result<Asking, CallError> {
         Ok(Asking {
+            options,
             temperature: self.temperature()?,
             max_tokens,
             tool_choice: self.get("tool_choice").map(choice).transpose()?,
@@ -117,7 +154,13 @@ impl<'a> Fields<'a> {
             if kind != "function" {
                 return Err(wrong(format!("tools.{place}"), Words::new(&BUILT_IN).with("name", kind)));
             }
-            definition(inner.map_or(item, |inner| &item[inner])).ok_or_else(|| bad(place))
+            let tool = definition(inner.map_or(item, |inner| &item[inner])).ok_or_else(|| bad(place))?;
+            if RESERVED_NAMES.contains(&tool.name.as_str()) {
+                let path = inner.map_or_else(String::new, |inner| format!("{inner}."));
+                let message = Words::new(&RESERVED).with("names", RESERVED_NAMES.join(", "));
+                return Err(wrong(format!("tools.{place}.{path}name"), message));
+            }
+            Ok(tool)
         };
         items.iter().enumerate().map(read).collect()
     }
@@ -136,7 +179,8 @@ fn definition(function: &Value) -> Option<ToolDefinition> {
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => return None,
     };
     let description = function["description"].as_str().unwrap_or_default().to_owned();
-    Some(ToolDefinition { name: name.to_owned(), description, parameters: parameters.into() })
+    let strict = function["strict"].as_bool();
+    Some(ToolDefinition { name: name.to_owned(), description, parameters: parameters.into(), strict })
 }
 
 fn choice(given: &Value) -> Result<Value, CallError> {
@@ -166,10 +210,94 @@ pub(super) fn content(at: &str, given: &Value) -> Result<Vec<Piece>, CallError> 
                 let text = part["refusal"].as_str().unwrap_or_default().to_owned();
                 pieces.push(Piece::Text { text });
             }
-            Some(_) | None => pieces.extend(messages::content(&json!([part])).map_err(bad)?),
+            Some(_) | None => {
+                let detail = part["image_url"]["detail"].as_str().or(part["detail"].as_str());
+                let read = messages::content(&json!([part])).map_err(bad)?;
+                pieces.extend(read.into_iter().map(|piece| closely(piece, detail)));
+            }
         }
     }
     Ok(pieces)
+}
+
+/// An image with how closely it is to be looked at.
+fn closely(piece: Piece, detail: Option<&str>) -> Piece {
+    match piece {
+        Piece::Image { url, .. } => Piece::Image { url, detail: detail.map(str::to_owned) },
+        Piece::Text { .. } | Piece::Call { .. } | Piece::Result { .. } => piece,
+    }
+}
+
+/// Refuses calls without a result, as OpenAI does: a model that is told of one makes up what came of it. `is_strict`:
+/// results stand right behind the message that has their calls.
+pub(super) fn check_results(param: &str, history: &[Message], is_strict: bool) -> Result<(), CallError> {
+    let missing = without_result(history.iter().map(CallIds::of), is_strict);
+    if missing.is_empty() { Ok(()) } else { Err(no_result(param, &missing.join(", "))) }
+}
+
+/// The ids in a message: of the calls that it makes, or of the call that it is the result of.
+enum CallIds<Id> {
+    Made(Vec<Id>),
+    Answered(Option<Id>),
+}
+
+impl<'a> CallIds<&'a str> {
+    fn of(message: &'a Message) -> Self {
+        if message.role == Role::Tool {
+            return Self::Answered(message.call());
+        }
+        let id = |piece: &'a Piece| match piece {
+            Piece::Call { id, .. } => Some(id.as_str()),
+            Piece::Text { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
+        };
+        Self::Made(message.content.iter().filter_map(id).collect())
+    }
+}
+
+/// The calls without a result of the first message that has such calls. Reads the history once, from its end.
+fn without_result<Id: Copy + Eq + Hash>(
+    history: impl DoubleEndedIterator<Item = CallIds<Id>>,
+    is_strict: bool,
+) -> Vec<Id> {
+    let (mut answered, mut first_missing) = (HashSet::new(), Vec::new());
+    for ids in history.rev() {
+        let calls = match ids {
+            CallIds::Made(calls) => calls,
+            CallIds::Answered(id) => {
+                answered.extend(id);
+                continue;
+            }
+        };
+        let missing: Vec<Id> = calls.into_iter().filter(|id| !answered.contains(id)).collect();
+        if !missing.is_empty() {
+            first_missing = missing;
+        }
+        if is_strict {
+            // A new set, since clearing a large one costs as much as it once held.
+            answered = HashSet::new();
+        }
+    }
+    first_missing
+}
+
+pub(super) fn no_result(param: &str, ids: &str) -> CallError {
+    wrong(param, Words::new(&NO_RESULT).with("ids", ids))
+}
+
+/// A call in a client's history. One without an id of ours counts as native.
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> Piece {
+    let is_from_text = CallPlace::read(id).is_some_and(|place| place.is_from_text);
+    let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
+    Piece::Call { id, name, arguments, is_from_text, provider: None }
+}
+
+/// Refuses a message with more calls than one answer may have.
+pub(super) fn check_calls(at: &str, message: &Message) -> Result<(), CallError> {
+    let count = message.content.iter().filter(|piece| matches!(piece, Piece::Call { .. })).count();
+    if count <= MAX_CALLS {
+        return Ok(());
+    }
+    Err(wrong(at, Words::new(&TOO_MANY_CALLS).with("count", count).with("most", MAX_CALLS)))
 }
 
 /// What came of a call, in words; images in it are not.
@@ -180,3 +308,6 @@ pub(super) fn result(at: &str, given: &Value) -> Result<String, CallError> {
     });
     Ok(texts.collect::<Vec<_>>().join("\n"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::told::is_own;
 use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
 use crate::model::rules::{
-    Checked, add_tool, filled, flag, items, length, list, must, name, object, object_schema, only,
-    temperature, text,
+    Checked, add_tool, closed_schema, filled, flag, items, length, list, must, name, number, object,
+    object_schema, only, stops, temperature, text,
 };
 
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 15] = [
     "model",
     "max_tokens",
     "system",
@@ -24,6 +24,26 @@ const FIELDS: [&str; 14] = [
     "thinking",
     "metadata",
     "service_tier",
+    "output_config",
+];
+
+/// Keywords that a schema of an answer may have.
+const KEYWORDS: [&str; 15] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "enum",
+    "const",
+    "anyOf",
+    "allOf",
+    "$ref",
+    "$defs",
+    "definitions",
+    "description",
+    "title",
+    "default",
 ];
 
 pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<AskedModel> {
@@ -46,9 +66,60 @@ pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<Ask
             }
         }
     }
+    asked.format = read_options(body, asked.max_tokens)?;
     read_tools(body, &mut asked)?;
     read_messages(items(&body["messages"], "messages")?, &mut asked)?;
     Ok(asked)
+}
+
+/// Gives the schema of the answer, if there is one.
+fn read_options(body: &Value, length: Option<u64>) -> Checked<Option<Value>> {
+    number(&body["top_p"], "top_p", 0.0, 1.0)?;
+    number(&body["top_k"], "top_k", 0.0, 1e9)?;
+    stops(&body["stop_sequences"], "stop_sequences", 8_191)?;
+    let thinking = &body["thinking"];
+    match thinking["type"].as_str() {
+        Some("enabled") => {
+            let budget = thinking["budget_tokens"].as_u64().unwrap_or_default();
+            must(budget >= 1_024, || {
+                "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024".to_owned()
+            })?;
+            must(Some(budget) < length, || {
+                "`max_tokens` must be greater than `thinking.budget_tokens`.".to_owned()
+            })?;
+            must(body["temperature"].is_null() || body["temperature"].as_f64() == Some(1.0), || {
+                "`temperature` may only be set to 1 when thinking is enabled.".to_owned()
+            })?;
+        }
+        Some("disabled" | "adaptive") => {}
+        None if thinking.is_null() => {}
+        Some(_) | None => {
+            return Err(format!("thinking: Input tag {} is none of its kinds", thinking["type"]));
+        }
+    }
+    let config = &body["output_config"];
+    if config.is_null() {
+        return Ok(None);
+    }
+    only(object(config, "output_config")?, &["format", "effort"], |name| {
+        format!("output_config.{name}: Extra inputs are not permitted")
+    })?;
+    let effort = &config["effort"];
+    let is_effort =
+        effort.as_str().is_some_and(|word| ["low", "medium", "high", "xhigh", "max"].contains(&word));
+    must(effort.is_null() || is_effort, || format!("output_config.effort: {effort} is none of its kinds"))?;
+    let format = &config["format"];
+    if format.is_null() {
+        return Ok(None);
+    }
+    must(format["type"] == "json_schema", || {
+        "output_config.format.type: Input should be 'json_schema'".to_owned()
+    })?;
+    let old = body["model"].as_str().is_some_and(|model| model.contains("claude-3"));
+    must(!old, || "output_config.format: This model does not support structured outputs.".to_owned())?;
+    let takes = |name: &str| KEYWORDS.contains(&name) || name == "format";
+    closed_schema(&format["schema"], "output_config.format.schema", false, &takes)?;
+    Ok(Some(format["schema"].clone()))
 }
 
 fn read_tools(body: &Value, asked: &mut AskedModel) -> Checked<()> {

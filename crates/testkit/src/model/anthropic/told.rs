@@ -103,7 +103,7 @@ fn tool_use(call: &SaidCall, input: Value) -> Value {
 fn reason(reply: &ModelReply) -> &'static str {
     match reply.ending {
         Ending::Length => "max_tokens",
-        Ending::Filtered => "refusal",
+        Ending::Filtered | Ending::Refused => "refusal",
         Ending::Own if reply.has_calls() => "tool_use",
         Ending::Own => "end_turn",
     }

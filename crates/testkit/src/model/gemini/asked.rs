@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::schema;
 use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
 use crate::model::rules::{
-    Checked, add_tool, filled, items, length, list, must, name, object, only, temperature, text,
+    Checked, add_tool, filled, items, length, list, must, name, number, object, only, stops, temperature,
+    text,
 };
 
 const FIELDS: [&str; 7] = [
@@ -34,9 +35,74 @@ pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<Ask
     })?;
     asked.temperature = temperature(&generation["temperature"], 2.0)?;
     asked.max_tokens = length(&generation["maxOutputTokens"], "generationConfig.maxOutputTokens")?;
+    asked.format = read_options(body, &asked.model)?;
     read_tools(body, &mut asked)?;
     read_contents(items(&body["contents"], "contents")?, &mut asked)?;
     Ok(asked)
+}
+
+const GENERATION: [&str; 14] = [
+    "temperature",
+    "maxOutputTokens",
+    "topP",
+    "topK",
+    "seed",
+    "frequencyPenalty",
+    "presencePenalty",
+    "stopSequences",
+    "thinkingConfig",
+    "responseMimeType",
+    "responseSchema",
+    "responseJsonSchema",
+    "candidateCount",
+    "mediaResolution",
+];
+
+/// Levels of thinking. Not every Pro model takes all of them.
+const LEVELS: [&str; 4] = ["minimal", "low", "medium", "high"];
+const PRO_LEVELS: [&str; 2] = ["low", "high"];
+
+/// Gives the form of the answer, if there is one.
+fn read_options(body: &Value, model: &str) -> Checked<Option<Value>> {
+    let generation = &body["generationConfig"];
+    if generation.is_null() {
+        return Ok(None);
+    }
+    only(object(generation, "generation_config")?, &GENERATION, |name| unknown(name, "generation_config"))?;
+    number(&generation["topP"], "generation_config.top_p", 0.0, 1.0)?;
+    number(&generation["frequencyPenalty"], "generation_config.frequency_penalty", -2.0, 2.0)?;
+    number(&generation["presencePenalty"], "generation_config.presence_penalty", -2.0, 2.0)?;
+    stops(&generation["stopSequences"], "generation_config.stop_sequences", 5)?;
+    let thinking = &generation["thinkingConfig"];
+    if !thinking.is_null() {
+        let known = ["includeThoughts", "thinkingBudget", "thinkingLevel"];
+        only(object(thinking, "thinking_config")?, &known, |name| unknown(name, "thinking_config"))?;
+        must(thinking["thinkingLevel"].is_null() || model.starts_with("gemini-3"), || {
+            "Thinking level is not supported for this model.".to_owned()
+        })?;
+        let levels = if model.contains("pro") { &PRO_LEVELS[..] } else { &LEVELS[..] };
+        let level = thinking["thinkingLevel"].as_str();
+        must(level.is_none_or(|level| levels.contains(&level)), || {
+            format!("Thinking level {} is not supported for this model.", thinking["thinkingLevel"])
+        })?;
+    }
+    let mime = &generation["responseMimeType"];
+    let schema = &generation["responseSchema"];
+    if mime.is_null() {
+        must(schema.is_null(), || {
+            "response_schema needs a response_mime_type of application/json".to_owned()
+        })?;
+        return Ok(None);
+    }
+    must(mime == "application/json", || format!("response_mime_type: {mime}"))?;
+    must(body["tools"].is_null() || model.starts_with("gemini-3"), || {
+        "Function calling with a response mime type: 'application/json' is unsupported".to_owned()
+    })?;
+    if schema.is_null() {
+        return Ok(Some("json".into()));
+    }
+    schema::check_root(schema, "generation_config.response_schema")?;
+    Ok(Some(schema.clone()))
 }
 
 /// Only these models think; others refuse to be told how.

@@ -114,7 +114,7 @@ fn piece(asked: &AskedModel, reply: &ModelReply, parts: Vec<Value>, reason: Opti
 fn reason(reply: &ModelReply) -> &'static str {
     match reply.ending {
         Ending::Length => "MAX_TOKENS",
-        Ending::Filtered => "SAFETY",
+        Ending::Filtered | Ending::Refused => "SAFETY",
         Ending::Own if reply.said_calls().any(|call| call.object().is_none()) => "MALFORMED_FUNCTION_CALL",
         Ending::Own => "STOP",
     }

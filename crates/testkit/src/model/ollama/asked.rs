@@ -16,6 +16,14 @@ pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<Ask
     if !options.is_null() {
         object(options, "options")?;
     }
+    must(options["stop"].is_null() || options["stop"].is_array(), || {
+        "option \"stop\" must be of type array".to_owned()
+    })?;
+    let format = &body["format"];
+    must(format.is_null() || format.is_object() || format == "json", || {
+        format!("invalid format: {format}; expected \"json\" or a valid JSON Schema object")
+    })?;
+    asked.format = Some(format.clone()).filter(|format| !format.is_null());
     asked.temperature = options["temperature"].as_f64();
     asked.max_tokens = options["num_predict"].as_u64();
     for (number, tool) in list(&body["tools"], "ChatRequest.tools")?.iter().enumerate() {
@@ -68,7 +76,9 @@ fn read_messages(messages: &[Value], asked: &mut AskedModel) -> Checked<()> {
             }
             "tool" => {
                 let name = name(&message["tool_name"], &format!("{at}.tool_name"))?;
-                let place = open.iter().position(|call| call.name == name);
+                let id = message["tool_call_id"].as_str();
+                let is_it = |call: &AskedCall| call.name == name && id.is_none_or(|id| call.id == id);
+                let place = open.iter().position(is_it);
                 let place = place.ok_or_else(|| format!("{at}: a result of {name}, which was not called"))?;
                 let (call_id, name) = (open.remove(place).id, Some(name.to_owned()));
                 let content = content.to_owned();

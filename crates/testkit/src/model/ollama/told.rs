@@ -70,7 +70,7 @@ fn document(asked: &AskedModel, message: Value, ended: Option<&ModelReply>) -> V
     let Some(reply) = ended else { return document };
     document["done_reason"] = match reply.ending {
         Ending::Length => "length".into(),
-        Ending::Own | Ending::Filtered => "stop".into(),
+        Ending::Own | Ending::Filtered | Ending::Refused => "stop".into(),
     };
     if let Some((input, output)) = reply.usage {
         document["prompt_eval_count"] = input.into();

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
 use crate::model::rules::{
-    Checked, add_tool, filled, flag, items, length, must, name, object, object_schema, only, temperature,
-    text,
+    Checked, add_tool, closed_schema, filled, flag, items, length, must, name, number, object, object_schema,
+    only, stops, temperature, text,
 };
 
-const FIELDS: [&str; 23] = [
+const FIELDS: [&str; 29] = [
     "model",
     "messages",
     "stream",
@@ -32,6 +32,12 @@ const FIELDS: [&str; 23] = [
     "top_logprobs",
     "metadata",
     "store",
+    "logit_bias",
+    "verbosity",
+    "service_tier",
+    "safety_identifier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
 ];
 
 /// More tools than this are refused, and longer ids of calls.
@@ -53,9 +59,84 @@ pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<Ask
         "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.".to_owned()
     })?;
     asked.max_tokens = older.or(newer);
+    read_options(body)?;
+    asked.format = read_format(body)?;
     read_tools(body, &mut asked)?;
     read_messages(items(&body["messages"], "messages")?, &mut asked)?;
     Ok(asked)
+}
+
+/// Thinking models take no temperature; this is one by its name.
+fn is_thinker(model: &str) -> bool {
+    model.starts_with("o3")
+}
+
+fn read_options(body: &Value) -> Checked<()> {
+    let model = body["model"].as_str().unwrap_or_default();
+    must(body["temperature"].is_null() || !is_thinker(model), || {
+        "Unsupported parameter: 'temperature' is not supported with this model.".to_owned()
+    })?;
+    must(body["verbosity"].is_null() || !is_thinker(model), || {
+        "Unsupported parameter: 'verbosity' is not supported with this model.".to_owned()
+    })?;
+    number(&body["top_p"], "top_p", 0.0, 1.0)?;
+    number(&body["n"], "n", 1.0, 128.0)?;
+    number(&body["frequency_penalty"], "frequency_penalty", -2.0, 2.0)?;
+    number(&body["presence_penalty"], "presence_penalty", -2.0, 2.0)?;
+    number(&body["top_logprobs"], "top_logprobs", 0.0, 20.0)?;
+    must(body["seed"].is_null() || body["seed"].is_i64(), || "Invalid type for 'seed'".to_owned())?;
+    let counts = flag(&body["logprobs"], "logprobs")?.unwrap_or_default();
+    must(counts || body["top_logprobs"].is_null(), || {
+        "'top_logprobs' is only allowed when 'logprobs' is true.".to_owned()
+    })?;
+    if !body["stop"].is_string() {
+        stops(&body["stop"], "stop", 4)?;
+    }
+    for (number_of, bias) in body["logit_bias"].as_object().into_iter().flatten() {
+        number(bias, &format!("logit_bias.{number_of}"), -100.0, 100.0)?;
+    }
+    one_of(
+        &body["reasoning_effort"],
+        "reasoning_effort",
+        &["none", "minimal", "low", "medium", "high", "xhigh"],
+    )?;
+    one_of(&body["verbosity"], "verbosity", &["low", "medium", "high"])
+}
+
+fn one_of(value: &Value, at: &str, known: &[&str]) -> Checked<()> {
+    let fits = value.is_null() || value.as_str().is_some_and(|word| known.contains(&word));
+    must(fits, || format!("Invalid value: '{value}' for '{at}'"))
+}
+
+fn read_format(body: &Value) -> Checked<Option<Value>> {
+    let format = &body["response_format"];
+    match format["type"].as_str() {
+        None if format.is_null() => Ok(None),
+        Some("text") => Ok(None),
+        Some("json_object") => {
+            let is_said = body["messages"].to_string().to_ascii_lowercase().contains("json");
+            must(is_said, || {
+                "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+                    .to_owned()
+            })?;
+            Ok(Some("json".into()))
+        }
+        Some("json_schema") => {
+            let given = &format["json_schema"];
+            only(
+                object(given, "response_format.json_schema")?,
+                &["name", "description", "schema", "strict"],
+                |name| format!("Unknown parameter: 'response_format.json_schema.{name}'."),
+            )?;
+            name(&given["name"], "response_format.json_schema.name")?;
+            if given["strict"] == true {
+                let at = format!("Invalid schema for response_format '{}'", given["name"]);
+                closed_schema(&given["schema"], &at, true, &|_| true)?;
+            }
+            Ok(Some(given["schema"].clone()))
+        }
+        Some(_) | None => Err(format!("Invalid value: '{}' for 'response_format.type'", format["type"])),
+    }
 }
 
 fn read_tools(body: &Value, asked: &mut AskedModel) -> Checked<()> {
@@ -77,6 +158,14 @@ fn read_tools(body: &Value, asked: &mut AskedModel) -> Checked<()> {
         let name = name(&function["name"], &format!("{at}.function.name"))?.to_owned();
         if !function["parameters"].is_null() {
             object_schema(&function["parameters"], &format!("Invalid schema for function '{name}'"))?;
+        }
+        if flag(&function["strict"], &format!("{at}.function.strict"))?.unwrap_or_default() {
+            closed_schema(
+                &function["parameters"],
+                &format!("Invalid schema for function '{name}'"),
+                true,
+                &|_| true,
+            )?;
         }
         let description = function["description"].as_str().unwrap_or_default().to_owned();
         let schema = function["parameters"].clone();
@@ -125,7 +214,7 @@ fn read_messages(messages: &[Value], asked: &mut AskedModel) -> Checked<()> {
             }
             "user" => asked.messages.push(content(&message["content"], &at, Role::User)?),
             "assistant" => {
-                let said = assistant(message, &at)?;
+                let said = assistant(message, &at, &asked.model)?;
                 open = said.calls.iter().map(|call| call.id.clone()).collect();
                 asked.messages.push(said);
             }
@@ -156,7 +245,10 @@ fn unanswered(open: &[String]) -> String {
     )
 }
 
-fn assistant(message: &Value, at: &str) -> Checked<AskedMessage> {
+/// OpenAI limits the length of ids, Mistral prescribes their form, and vLLM and SGLang make longer ones.
+fn assistant(message: &Value, at: &str, model: &str) -> Checked<AskedMessage> {
+    let is_mistral = model.starts_with("mistral");
+    let takes_any = model.starts_with("vllm") || model.starts_with("sglang");
     let mut said = AskedMessage::of(Role::Assistant);
     if message["tool_calls"].is_null() {
         return content(&message["content"], at, Role::Assistant);
@@ -167,8 +259,12 @@ fn assistant(message: &Value, at: &str) -> Checked<AskedMessage> {
     for (number, call) in items(&message["tool_calls"], &format!("{at}.tool_calls"))?.iter().enumerate() {
         let at = format!("{at}.tool_calls[{number}]");
         let id = filled(&call["id"], &format!("{at}.id"))?.to_owned();
-        must(id.len() <= LONGEST_ID, || {
+        must(id.len() <= LONGEST_ID || takes_any, || {
             format!("Invalid '{at}.id': string too long. Expected at most {LONGEST_ID}.")
+        })?;
+        let is_short = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        must(is_short || !is_mistral, || {
+            format!("Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.")
         })?;
         must(said.calls.iter().all(|known| known.id != id), || {
             format!("Duplicate value for '{at}.id': {id}")
@@ -200,6 +296,11 @@ fn content(content: &Value, at: &str, role: Role) -> Checked<AskedMessage> {
                 must(is_data || url.starts_with("https://") || url.starts_with("http://"), || {
                     format!("Invalid '{at}.image_url.url': neither a URL nor a data URL of an image: {url}")
                 })?;
+                one_of(
+                    &part["image_url"]["detail"],
+                    &format!("{at}.image_url.detail"),
+                    &["auto", "low", "high"],
+                )?;
                 said.images += 1;
             }
             Some(_) | None => return Err(format!("Invalid value: '{at}.type' is {}", part["type"])),

@@ -28,7 +28,10 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
     for said in &reply.said {
         match said {
             Said::Text(text) => frames.extend(
-                reply.text_pieces(text).iter().map(|text| piece(json!({"content": text}), None).fragment()),
+                reply
+                    .text_pieces(text)
+                    .iter()
+                    .map(|text| piece(json!({reply.text_field(): text}), None).fragment()),
             ),
             Said::Reasoning(text) => frames.extend(
                 reply
@@ -63,7 +66,8 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
 pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
     let text = reply.whole_text();
     let content = if text.is_empty() { Value::Null } else { text.into() };
-    let mut message = json!({"role": "assistant", "content": content, "refusal": null});
+    let mut message = json!({"role": "assistant", "content": null, "refusal": null});
+    message[reply.text_field()] = content;
     let thoughts = reply.whole_reasoning();
     if !thoughts.is_empty() {
         message["reasoning_content"] = thoughts.into();
@@ -92,7 +96,7 @@ fn reason(reply: &ModelReply) -> &'static str {
         Ending::Length => "length",
         Ending::Filtered => "content_filter",
         Ending::Own if reply.has_calls() => "tool_calls",
-        Ending::Own => "stop",
+        Ending::Own | Ending::Refused => "stop",
     }
 }
 

@@ -24,7 +24,7 @@ const WORDS = words(
     holds: (count: string) => `All ${count} entries are as they were written.`, unchecked: (count: string) => `${count} older ones can no longer be checked.`,
     changed: (place: number) => `Entry ${place} was changed after it was written.`, missing: (place: number) => `Entry ${place} is missing.`,
     added: (place: number) => `Entry ${place} was put in by hand.`, until: (count: string) => `${count} entries before it are as they were written.`,
-    head: 'The last link', headAbout: 'Note the last links somewhere else from time to time: they show if a whole chain was ever written anew.',
+    head: (name: string) => `The last link: ${name}`, headAbout: 'Note the last links somewhere else from time to time: they show if a whole chain was ever written anew.',
   },
   {
     verify: '校验记录', title: '记录是否与写入时一致？', changes: '变更', calls: '调用',
@@ -32,7 +32,7 @@ const WORDS = words(
     holds: (count: string) => `全部 ${count} 条记录均与写入时一致。`, unchecked: (count: string) => `另有 ${count} 条更早的记录已无法校验。`,
     changed: (place: number) => `第 ${place} 条记录在写入后被修改。`, missing: (place: number) => `第 ${place} 条记录缺失。`,
     added: (place: number) => `第 ${place} 条记录是人为插入的。`, until: (count: string) => `此前的 ${count} 条记录与写入时一致。`,
-    head: '最后一环', headAbout: '请不时将最后一环记在别处：若整条链被重写，便可由此发现。',
+    head: (name: string) => `最后一环：${name}`, headAbout: '请不时将最后一环记在别处：若整条链被重写，便可由此发现。',
   },
 );
 
@@ -73,7 +73,7 @@ function Chain({ name, found }: { name: string; found: Verification }) {
       {fault === null
         ? <GoodNote>{t.holds(format.count(checked))} {unchecked > 0 && t.unchecked(format.count(unchecked))}</GoodNote>
         : <ErrorNote>{t[fault.fault](fault.place)} {t.until(format.count(checked))}</ErrorNote>}
-      <CodeBlock text={head} label={t.head} />
+      <CodeBlock text={head} label={t.head(name)} />
     </div>
   );
 }

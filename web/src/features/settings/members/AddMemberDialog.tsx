@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
-import { api, ask } from '@/api/client';
+import { api, ask, type Schemas } from '@/api/client';
 import { type Role, useMe } from '@/api/me';
 import { Dialog } from '@/components/Dialog';
 import { Checkbox, TextField } from '@/components/Field';
@@ -14,16 +14,21 @@ import { RoleSelect } from './RoleSelect';
 
 const WORDS = words(
   {
-    title: 'Add member', user: 'Name or id', userAbout: 'Of somebody who has an account on this server.', newUser: 'Name', role: 'Role',
+    title: 'Add member', user: 'Name', userAbout: 'They join when they accept the invitation, under Settings, Spaces.',
+    userAboutOperator: 'Name or id of a user of this server. They join at once.', newUser: 'Name', role: 'Role',
     isNew: 'They have no account yet', isNewAbout: 'Makes a user with a personal space.', password: 'First password',
     passwordAbout: 'At least 8 characters. They can change it in their settings. Empty: they come in by tokens alone.',
   },
   {
-    title: '添加成员', user: '用户名或 id', userAbout: '须为本服务器已有的用户。', newUser: '用户名', role: '角色',
+    title: '添加成员', user: '用户名', userAbout: '对方在“设置 - 空间”中接受邀请后加入。',
+    userAboutOperator: '本服务器用户的名称或 id，立即加入。', newUser: '用户名', role: '角色',
     isNew: '尚无账户', isNewAbout: '将创建用户及其个人空间。', password: '初始密码',
     passwordAbout: '至少 8 个字符，用户可在设置中修改。留空则只能用令牌登录。',
   },
 );
+
+/** An operator adds a user at once; other admins invite. */
+type Joined = Schemas['Member'] | Schemas['Invitation'];
 
 export interface AddMemberProps {
   space: string;
@@ -53,7 +58,7 @@ function AddMemberForm({ space, onClose, onAdded }: AddMemberProps) {
         setIsNew(false);
         void queries.invalidateQueries({ queryKey: ['users'] });
       }
-      return ask(api.PUT('/api/spaces/{id}/members/{user}', { params: { path: { id: space, user } }, body: { role } }));
+      return ask<Joined>(api.PUT('/api/spaces/{id}/members/{user}', { params: { path: { id: space, user } }, body: { role } }));
     },
     onSuccess: async () => {
       await onAdded();
@@ -68,7 +73,7 @@ function AddMemberForm({ space, onClose, onAdded }: AddMemberProps) {
     >
       <TextField
         label={isNew ? t.newUser : t.user} value={name} onChange={setName} error={failed.at('user') ?? failed.at('name')}
-        isRequired autoFocus autoComplete="off" {...(isNew ? {} : { description: t.userAbout })}
+        isRequired autoFocus autoComplete="off" {...(isNew ? {} : { description: me.user.isAdmin ? t.userAboutOperator : t.userAbout })}
       />
       {me.user.isAdmin && <Checkbox label={t.isNew} description={t.isNewAbout} isSelected={isNew} onChange={setIsNew} />}
       {isNew && (

@@ -18,9 +18,11 @@ import { goToSpace } from '../spaces/goToSpace';
 import { SpaceDialog } from '../spaces/SpaceDialog';
 import { COMMON, ROLES } from '../words';
 import { AddMemberDialog } from './AddMemberDialog';
+import { Invitations } from './Invitations';
 import { RoleSelect } from './RoleSelect';
 
 type Member = Schemas['Member'];
+type Joined = Member | Schemas['Invitation'];
 
 const WORDS = words(
   {
@@ -77,7 +79,7 @@ function Members({ space }: { space: string }) {
   const renew = () => queries.invalidateQueries({ queryKey: ['members'] });
   const give = useMutation({
     mutationFn: ({ user, role }: { user: string; role: Role }) => (
-      ask(api.PUT('/api/spaces/{id}/members/{user}', { params: { path: { id: space, user } }, body: { role } }))
+      ask<Joined>(api.PUT('/api/spaces/{id}/members/{user}', { params: { path: { id: space, user } }, body: { role } }))
     ),
     onSettled: renew,
   });
@@ -89,24 +91,27 @@ function Members({ space }: { space: string }) {
   const isLeaving = removed?.userId === me.user.id;
   const add = mayAdmin && <Button look="primary" icon={<Plus aria-hidden />} onPress={() => setIsAdding(true)}>{t.add}</Button>;
   return (
-    <Section title={names.members} about={t.about} actions={add}>
-      {give.error !== null && <ErrorNote>{wordsOf(give.error)}</ErrorNote>}
-      <List label={names.members} pages={members} empty={<Empty icon={<UsersRound />} title={t.nobody}>{t.about}</Empty>}>
-        {(member) => (
-          <MemberRow
-            key={member.userId} member={member} mayAdmin={mayAdmin} remove={() => setRemoved(member)}
-            give={(role) => give.mutate({ user: member.userId, role })}
-          />
-        )}
-      </List>
-      {isAdding && <AddMemberDialog space={space} onClose={() => setIsAdding(false)} onAdded={renew} />}
-      <Confirm
-        title={isLeaving ? t.leaveTitle : t.removeTitle(removed?.name ?? '')} verb={isLeaving ? t.leave : t.remove} isOpen={removed !== null}
-        onClose={() => setRemoved(null)} onConfirm={() => remove(removed?.userId ?? '')}
-      >
-        {isLeaving ? t.leaveText : t.removeText}
-      </Confirm>
-    </Section>
+    <>
+      <Section title={names.members} about={t.about} actions={add}>
+        {give.error !== null && <ErrorNote>{wordsOf(give.error)}</ErrorNote>}
+        <List label={names.members} pages={members} empty={<Empty icon={<UsersRound />} title={t.nobody}>{t.about}</Empty>}>
+          {(member) => (
+            <MemberRow
+              key={member.userId} member={member} mayAdmin={mayAdmin} remove={() => setRemoved(member)}
+              give={(role) => give.mutate({ user: member.userId, role })}
+            />
+          )}
+        </List>
+        {isAdding && <AddMemberDialog space={space} onClose={() => setIsAdding(false)} onAdded={renew} />}
+        <Confirm
+          title={isLeaving ? t.leaveTitle : t.removeTitle(removed?.name ?? '')} verb={isLeaving ? t.leave : t.remove} isOpen={removed !== null}
+          onClose={() => setRemoved(null)} onConfirm={() => remove(removed?.userId ?? '')}
+        >
+          {isLeaving ? t.leaveText : t.removeText}
+        </Confirm>
+      </Section>
+      {mayAdmin && <Invitations space={space} />}
+    </>
   );
 }
 

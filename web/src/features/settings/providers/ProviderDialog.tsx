@@ -41,7 +41,8 @@ const WORDS = words(
     keptAs: (reference: string) => `The key is kept as ${reference}. Empty: it stays.`, dropKey: 'Use no key from now on',
     models: 'Models', modelsAbout: 'One in each line. Empty: all that the provider has.', script: 'Script',
     scriptAbout: 'This is no model: it gives these answers one after the other, whatever is asked, and calls the tools they name. For tests and for a first look.',
-    scriptBad: (reason: string) => `This is no JSON: ${reason}`,
+    scriptBad: (reason: string) => `This is no JSON: ${reason}`, textToolCalls: 'Models have no native tool calls',
+    textToolCallsAbout: 'A call that a model writes at the end of its text is executed; what is not read-only waits for approval.',
   },
   {
     add: '添加模型服务', edit: (name: string) => `编辑 ${name}`, kind: '类型', nameAbout: '字母、数字、_ 和 -。智能体以此名称引用。',
@@ -50,7 +51,8 @@ const WORDS = words(
     keptAs: (reference: string) => `当前密钥保存为 ${reference}。留空则保持不变。`, dropKey: '不再使用密钥',
     models: '模型', modelsAbout: '每行一个。留空则使用该服务的全部模型。', script: '脚本',
     scriptAbout: '这不是模型：无论问什么，都按顺序给出这些回答，并调用其中列出的工具。用于测试和体验。',
-    scriptBad: (reason: string) => `不是有效的 JSON：${reason}`,
+    scriptBad: (reason: string) => `不是有效的 JSON：${reason}`, textToolCalls: '模型不支持原生工具调用',
+    textToolCallsAbout: '执行模型写在文本末尾的调用；非只读的调用需等待批准。',
   },
 );
 
@@ -78,6 +80,7 @@ function ProviderForm({ provider, onClose }: ProviderDialogProps) {
   const [isKeyDropped, setIsKeyDropped] = useState(false);
   const [models, setModels] = useState(provider?.models.join('\n') ?? '');
   const [script, setScript] = useState(() => pretty(provider?.script ?? EXAMPLE));
+  const [hasTextToolCalls, setHasTextToolCalls] = useState(provider?.textToolCalls ?? false);
   const [broken, setBroken] = useState<string>();
   const kept = provider?.apiKey ?? null;
   const save = useMutation({
@@ -87,6 +90,7 @@ function ProviderForm({ provider, onClose }: ProviderDialogProps) {
       baseUrl: baseUrl.trim() === '' ? null : baseUrl.trim(),
       apiKey: isKeyDropped ? null : (key.trim() === '' ? kept : key.trim()),
       models: models.split('\n').map((model) => model.trim()).filter((model) => model !== ''),
+      ...(hasTextToolCalls ? { textToolCalls: true } : {}),
     }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['providers'] });
@@ -131,7 +135,12 @@ function ProviderForm({ provider, onClose }: ProviderDialogProps) {
           <CodeEditor label={t.script} value={script} onChange={setScript} language="json" minHeight={200} isInvalid={wrong !== undefined} />
           {wrong !== undefined && <ErrorNote>{wrong}</ErrorNote>}
         </div>
-      ) : <TextField label={t.models} description={t.modelsAbout} value={models} onChange={setModels} error={failed.at('models')} rows={3} isMono />}
+      ) : (
+        <>
+          <TextField label={t.models} description={t.modelsAbout} value={models} onChange={setModels} error={failed.at('models')} rows={3} isMono />
+          <Checkbox label={t.textToolCalls} description={t.textToolCallsAbout} isSelected={hasTextToolCalls} onChange={setHasTextToolCalls} />
+        </>
+      )}
     </Form>
   );
 }

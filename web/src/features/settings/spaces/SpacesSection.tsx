@@ -16,6 +16,7 @@ import { SECTION_WORDS } from '../sections';
 import { COMMON, ROLES } from '../words';
 import { DeleteSpaceDialog } from './DeleteSpaceDialog';
 import { goToSpace } from './goToSpace';
+import { OwnInvitations } from './OwnInvitations';
 import { SpaceDialog } from './SpaceDialog';
 
 type Space = Schemas['Space'];
@@ -45,17 +46,20 @@ export default function SpacesSection() {
     await Promise.all([queries.invalidateQueries({ queryKey: ['spaces'] }), queries.invalidateQueries({ queryKey: meQuery.queryKey })]);
   };
   return (
-    <Section
-      title={names.spaces} about={t.about}
-      actions={<Button look="primary" icon={<Plus aria-hidden />} onPress={() => setIsMaking(true)}>{t.make}</Button>}
-    >
-      <List label={names.spaces} pages={spaces} empty={null}>
-        {(space) => <SpaceRow key={space.id} space={space} rename={() => setRenamed(space)} remove={() => setDeleted(space)} />}
-      </List>
-      {isMaking && <SpaceDialog onClose={() => setIsMaking(false)} onSaved={renew} />}
-      {renamed !== null && <SpaceDialog space={renamed} onClose={() => setRenamed(null)} onSaved={renew} />}
-      {deleted !== null && <DeleteSpaceDialog space={deleted} onClose={() => setDeleted(null)} onDeleted={renew} />}
-    </Section>
+    <>
+      <OwnInvitations />
+      <Section
+        title={names.spaces} about={t.about}
+        actions={<Button look="primary" icon={<Plus aria-hidden />} onPress={() => setIsMaking(true)}>{t.make}</Button>}
+      >
+        <List label={names.spaces} pages={spaces} empty={null}>
+          {(space) => <SpaceRow key={space.id} space={space} rename={() => setRenamed(space)} remove={() => setDeleted(space)} />}
+        </List>
+        {isMaking && <SpaceDialog onClose={() => setIsMaking(false)} onSaved={renew} />}
+        {renamed !== null && <SpaceDialog space={renamed} onClose={() => setRenamed(null)} onSaved={renew} />}
+        {deleted !== null && <DeleteSpaceDialog space={deleted} onClose={() => setDeleted(null)} onDeleted={renew} />}
+      </Section>
+    </>
   );
 }
 

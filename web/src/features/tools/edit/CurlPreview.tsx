@@ -13,6 +13,7 @@ const WORDS = words(
     preview: 'What it becomes', request: (name: string) => `Request of ${name}`, variables: 'Variables', noVariables: 'No variables: every call sends the same.',
     told: (count: number) => (count === 1 ? '1 tool found' : `${count} tools found`), required: 'required', preset: (value: string) => `default ${value}`,
     headers: 'Headers in the command', body: 'In the body', schema: 'Schema', schemaOf: (name: string) => `Schema of ${name}`,
+    definition: 'Definition', definitionOf: (name: string) => `Definition of ${name}`, example: 'Request with example arguments', exampleOf: (name: string) => `Request of ${name} with example arguments`,
     secrets: (names: string) => `The credentials in it are encrypted as secrets when the tool is created: ${names}.`,
     skipped: (what: string, why: string) => `${what}: ${why}`,
   },
@@ -20,6 +21,7 @@ const WORDS = words(
     preview: '将成为的工具', request: (name: string) => `${name} 的请求`, variables: '变量', noVariables: '没有变量：每次调用发送的内容相同。',
     told: (count: number) => `识别到 ${count} 个工具`, required: '必填', preset: (value: string) => `默认 ${value}`,
     headers: '命令中的请求头', body: '放入请求体', schema: '参数结构', schemaOf: (name: string) => `${name} 的参数结构`,
+    definition: '定义', definitionOf: (name: string) => `${name} 的定义`, example: '使用示例参数的请求', exampleOf: (name: string) => `${name} 使用示例参数的请求`,
     secrets: (names: string) => `其中的凭证会在创建工具时加密保存为密钥：${names}。`,
     skipped: (what: string, why: string) => `${what}：${why}`,
   },
@@ -57,6 +59,8 @@ function Tool({ tool, command, isAlone }: { tool: Found; command: string; isAlon
         </div>
       )}
       <Fold title={t.schema}><CodeBlock text={pretty(tool.inputSchema)} label={t.schemaOf(tool.name)} /></Fold>
+      {tool.definition !== undefined && <Fold title={t.definition}><CodeBlock text={pretty(tool.definition)} label={t.definitionOf(tool.name)} /></Fold>}
+      {tool.request !== undefined && <Fold title={t.example}><CodeBlock text={tool.request} label={t.exampleOf(tool.name)} /></Fold>}
     </div>
   );
 }

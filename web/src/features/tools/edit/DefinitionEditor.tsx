@@ -3,6 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, type SyntheticEvent, useEffect, useState } from 'react';
 
 import { CodeBlock, CodeEditor } from '@/components/Code';
+import { ConflictDialog } from '@/components/conflict/ConflictDialog';
+import { mergeChanges } from '@/components/conflict/mergeChanges';
 import { LeaveGuard } from '@/components/LeaveGuard';
 import { ErrorNote, Hint } from '@/components/Note';
 import { Card } from '@/components/Page';
@@ -13,7 +15,8 @@ import css from './Editor.module.css';
 import { isFields, parsed, same, spelled } from './json';
 import { Refusal } from './Refusal';
 import { SaveBar } from './SaveBar';
-import { refusedBy } from './useDraft';
+import type { Newer } from './ToolEditor';
+import { isStale, refusedBy } from './useDraft';
 
 const WORDS = words(
   {
@@ -29,13 +32,13 @@ const WORDS = words(
 export interface DefinitionEditorProps {
   begun: Definition;
   kind: string;
-  save: (definition: Definition) => Promise<unknown>;
-  isOvertaken: boolean;
+  save: (definition: Definition, isOver: boolean) => Promise<unknown>;
+  newer: Newer | undefined;
   reload: () => void;
   actions: ReactNode;
 }
 
-export function DefinitionEditor({ begun, kind, save, isOvertaken, reload, actions }: DefinitionEditorProps) {
+export function DefinitionEditor({ begun, kind, save, newer, reload, actions }: DefinitionEditorProps) {
   const t = useWords(WORDS);
   const [text, setText] = useState(() => spelled(begun));
   const [sent, setSent] = useState<string>();
@@ -48,15 +51,36 @@ export function DefinitionEditor({ begun, kind, save, isOvertaken, reload, actio
   }
   const value = parsed(text)?.value;
   const isChanged = !same(value, begun);
-  const saving = useMutation({ mutationFn: save, onMutate: () => setSent(text), onError: () => setSent(undefined) });
-  const isBehind = isOvertaken && !saving.isPending;
+  const [isComparing, setIsComparing] = useState(false);
+  const merged = newer === undefined || !isFields(value) ? value : mergeChanges(begun, value, newer.definition);
+  const saving = useMutation({
+    mutationFn: ({ definition, isOver }: { definition: Definition; isOver: boolean }) => save(definition, isOver),
+    onMutate: () => setSent(text),
+    onSuccess: () => setIsComparing(false),
+    onError: (error) => {
+      setSent(undefined);
+      setIsComparing(isStale(error) && isFields(value));
+    },
+  });
+  const isBehind = newer !== undefined && !saving.isPending;
   // Who has changed nothing sees at once what somebody else changed.
   useEffect(() => {
     if (isBehind && !isChanged) reload();
   }, [isBehind, isChanged, reload]);
+  /** Does something with a definition, unless the text is no JSON object, which the note below the text says. */
+  const ifReadable = (definition: unknown, proceed: (definition: Definition) => void) => {
+    if (isFields(definition)) proceed(definition);
+    else setIsComparing(false);
+  };
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (isFields(value) && !saving.isPending) saving.mutate(value);
+    if (saving.isPending) return;
+    ifReadable(value, (definition) => (isBehind ? setIsComparing(true) : saving.mutate({ definition, isOver: false })));
+  };
+  const load = () => {
+    setIsComparing(false);
+    reload();
+    saving.reset();
   };
   return (
     <form className={css.form} onSubmit={submit} noValidate>
@@ -64,7 +88,12 @@ export function DefinitionEditor({ begun, kind, save, isOvertaken, reload, actio
       <Hint>{t.kind(kind)}</Hint>
       <Refusal
         error={saving.error} elsewhere={refusedBy(saving.error)} hasMarked={false} isOvertaken={isBehind && isChanged}
-        reload={() => { reload(); saving.reset(); }}
+        reload={load} compare={() => ifReadable(value, () => setIsComparing(true))}
+      />
+      <ConflictDialog
+        isOpen={isComparing} onClose={() => setIsComparing(false)} version={newer?.version} theirs={newer?.definition} merged={merged}
+        isPending={saving.isPending} error={isStale(saving.error) ? null : saving.error} onLoad={load}
+        onKeep={() => ifReadable(merged, (definition) => saving.mutate({ definition, isOver: true }))}
       />
       <Card title={t.title}>
         <div className={css.stack}>

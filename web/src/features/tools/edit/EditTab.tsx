@@ -11,29 +11,38 @@ import { DefinitionEditor, DefinitionView } from './DefinitionEditor';
 import { DeleteButton } from './DeleteButton';
 import css from './Editor.module.css';
 import { ToolEditor } from './ToolEditor';
+import { isStale } from './useDraft';
 
 export interface EditTabProps {
   tool: Schemas['Tool'];
   /** The version that `If-Match` names. */
   tag: string | null;
+  /** The part of the request that is open at first. */
+  part?: string | undefined;
 }
 
-export function EditTab({ tool, tag }: EditTabProps) {
+export function EditTab({ tool, tag, part }: EditTabProps) {
   const mayEdit = useMay('editor');
   const isBuiltIn = tool.spaceId === null;
   if (isBuiltIn || !mayEdit) return <DefinitionView definition={definitionOf(tool)} isBuiltIn={isBuiltIn} />;
-  return <Editing key={tool.id} tool={tool} tag={tag} />;
+  return <Editing key={tool.id} tool={tool} tag={tag} part={part} />;
 }
 
 /** The form stays with the version it was opened with, whatever comes in meanwhile, until that is saved or let go. */
-function Editing({ tool, tag }: EditTabProps) {
+function Editing({ tool, tag, part }: EditTabProps) {
   const queries = useQueryClient();
   const [base, setBase] = useState({ tool, tag });
   const { id } = base.tool;
   const begun = useMemo(() => definitionOf(base.tool), [base.tool]);
-  const save = async (definition: Definition) => {
-    const header = base.tag === null ? {} : { 'If-Match': base.tag };
-    const saved = await askTagged(api.PUT('/api/tools/{id}', { params: { path: { id }, header }, body: inputOf(definition) }));
+  const save = async (definition: Definition, isOver: boolean) => {
+    const expected = isOver ? tag : base.tag;
+    const header = expected === null ? {} : { 'If-Match': expected };
+    const saving = askTagged(api.PUT('/api/tools/{id}', { params: { path: { id }, header }, body: inputOf(definition) }));
+    const saved = await saving.catch(async (error: unknown) => {
+      // The version that was faster is shown beside this one, whether or not an event has told of it.
+      if (isStale(error)) await queries.invalidateQueries({ queryKey: ['tools', 'page'] });
+      throw error;
+    });
     setBase({ tool: saved.data, tag: saved.tag });
     void queries.invalidateQueries({ queryKey: ['tools'] });
     void queries.invalidateQueries({ queryKey: ['secrets'] });
@@ -43,11 +52,13 @@ function Editing({ tool, tag }: EditTabProps) {
     onSuccess: (now) => setBase({ tool: now.data, tag: now.tag }),
   });
   const reload = loading.mutate;
-  const shared = { begun, save, reload, isOvertaken: tool.version > base.tool.version, actions: <DeleteButton tool={base.tool} /> };
+  const isOvertaken = tool.version > base.tool.version;
+  const newer = useMemo(() => (isOvertaken ? { version: tool.version, definition: definitionOf(tool) } : undefined), [isOvertaken, tool]);
+  const shared = { begun, save, reload, newer, actions: <DeleteButton tool={base.tool} /> };
   return (
     <div className={css.stack}>
       {loading.error !== null && <LoadFailed error={loading.error} again={reload} />}
-      {tool.type === 'http' ? <ToolEditor id={id} {...shared} /> : <DefinitionEditor kind={tool.type} {...shared} />}
+      {tool.type === 'http' ? <ToolEditor id={id} part={part} {...shared} /> : <DefinitionEditor kind={tool.type} {...shared} />}
     </div>
   );
 }

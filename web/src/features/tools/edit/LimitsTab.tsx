@@ -1,6 +1,6 @@
-// What a call may cost and do, with advice on what is usual.
+// What a call may cost: time, attempts and rates, with advice on what is usual.
 import type { Violation } from '@/api/client';
-import { NumberField, Select, TextField } from '@/components/Field';
+import { NumberField } from '@/components/Field';
 import { useWords, words } from '@/i18n/language';
 
 import css from './Editor.module.css';
@@ -18,11 +18,6 @@ const WORDS = words(
     amount: 'How much', cache: 'Keep answers, in seconds', cacheHint: 'Equal arguments get the kept answer; only for tools that read.',
     perMinute: 'Calls per minute', perMinuteHint: 'For each user; no limit when empty.', burst: 'Burst', burstHint: 'At once after a pause; one minute’s worth when empty.',
     concurrency: 'Calls at once', concurrencyHint: 'No limit when empty.',
-    safety: 'Safety', domains: 'Allowed domains', domainsHint: 'One in each line: api.example.com, *.example.com. The host of the address when empty.',
-    effect: 'Effect', byMethod: 'By the method', byMethodHint: 'GET and HEAD read, PUT and DELETE may be repeated, the rest writes.',
-    read: 'Reads only', idempotent: 'Changes, may be repeated', write: 'Changes something each time',
-    policy: 'When an agent calls it', asDefault: 'Go ahead (default)', allow: 'Go ahead', ask: 'Ask a person first', block: 'Never',
-    askWhen: 'Ask only when', askWhenHint: 'Compares arguments: amount > 100 and currency != "EUR". Every call asks when empty.',
   },
   {
     time: '时间与重试', timeout: '超时（秒）', timeoutHint: '大多数接口 10–60 秒合适。单次尝试；留空为 30。',
@@ -33,11 +28,6 @@ const WORDS = words(
     amount: '用量', cache: '缓存时间（秒）', cacheHint: '参数相同则返回缓存结果；仅用于只读工具。',
     perMinute: '每分钟调用数', perMinuteHint: '按用户计；留空不限。', burst: '突发', burstHint: '空闲后可立即发出的次数；留空为一分钟的量。',
     concurrency: '同时调用数', concurrencyHint: '留空不限。',
-    safety: '安全', domains: '允许的域名', domainsHint: '每行一个：api.example.com、*.example.com。留空为地址中的主机。',
-    effect: '影响', byMethod: '由方法决定', byMethodHint: 'GET、HEAD 为只读，PUT、DELETE 可重复，其余为写入。',
-    read: '只读', idempotent: '会改动，可重复', write: '每次都会改动',
-    policy: '智能体调用时', asDefault: '直接执行（默认）', allow: '直接执行', ask: '先请人确认', block: '禁止',
-    askWhen: '仅在此条件下询问', askWhenHint: '比较参数，如 amount > 100 and currency != "EUR"。留空则每次都询问。',
   },
 );
 
@@ -57,12 +47,6 @@ export function LimitsTab({ limits, violations, change }: LimitsTabProps) {
     onChange: (value: number | undefined) => change('limits', { [name]: value === undefined ? undefined : Math.round(value * 1000) }),
     error: messageAt(violations, name) ?? (name === 'timeout' ? messageAt(violations, 'config.security.timeout') : undefined),
   });
-  const effects = [
-    { value: 'auto', label: t.byMethod, description: t.byMethodHint },
-    ...(['read', 'idempotent', 'write'] as const).map((value) => ({ value, label: t[value] })),
-  ];
-  const policies = [{ value: 'auto', label: t.asDefault }, ...(['allow', 'ask', 'block'] as const).map((value) => ({ value, label: t[value] }))];
-  const chosen = (value: string) => (value === 'auto' ? '' : value);
   return (
     <div className={css.stack}>
       <fieldset className={css.group}>
@@ -82,23 +66,6 @@ export function LimitsTab({ limits, violations, change }: LimitsTabProps) {
           <NumberField label={t.perMinute} {...number('perMinute', 'rateLimit')} description={t.perMinuteHint} />
           <NumberField label={t.burst} {...number('burst', 'rateLimit.burst')} description={t.burstHint} isDisabled={limits.perMinute === undefined} />
         </div>
-      </fieldset>
-      <fieldset className={css.group}>
-        <legend>{t.safety}</legend>
-        <TextField
-          label={t.domains} description={t.domainsHint} isMono rows={2} value={limits.allowedDomains} onChange={(allowedDomains) => change('limits', { allowedDomains })}
-          error={messageAt(violations, 'config.security.allowedDomains')}
-        />
-        <div className={css.two}>
-          <Select label={t.effect} value={limits.effect || 'auto'} options={effects} onChange={(effect) => change('limits', { effect: chosen(effect) })} error={messageAt(violations, 'effect')} />
-          <Select label={t.policy} value={limits.policy || 'auto'} options={policies} onChange={(policy) => change('limits', { policy: chosen(policy) })} error={messageAt(violations, 'policy')} />
-        </div>
-        {limits.policy === 'ask' && (
-          <TextField
-            label={t.askWhen} description={t.askWhenHint} isMono placeholder="amount > 100" value={limits.askWhen}
-            onChange={(askWhen) => change('limits', { askWhen })} error={messageAt(violations, 'askWhen')}
-          />
-        )}
       </fieldset>
     </div>
   );

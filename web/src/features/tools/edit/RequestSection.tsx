@@ -3,7 +3,7 @@ import { memo } from 'react';
 
 import type { Violation } from '@/api/client';
 import { Select, TextField } from '@/components/Field';
-import { Hint } from '@/components/Note';
+import { Hint, WarningNote } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
 import { useWords, words } from '@/i18n/language';
@@ -18,6 +18,7 @@ import css from './Editor.module.css';
 import { KeyValues } from './KeyValues';
 import { LimitsTab } from './LimitsTab';
 import { METHODS } from './request';
+import { SafetyTab } from './SafetyTab';
 import type { Change } from './useDraft';
 import { messageAt, placeOf, type TabName } from './violations';
 import { TABS } from './words';
@@ -41,6 +42,8 @@ export interface RequestSectionProps {
   draft: Draft;
   definition: Definition;
   generated: unknown;
+  /** What the server says would go wrong in calls. */
+  warnings: readonly string[];
   violations: readonly Violation[];
   change: Change;
   tab: TabName;
@@ -48,7 +51,7 @@ export interface RequestSectionProps {
 }
 
 export const RequestSection = memo(function RequestSection(props: RequestSectionProps) {
-  const { draft, definition, generated, violations, change, tab, setTab } = props;
+  const { draft, definition, generated, warnings, violations, change, tab, setTab } = props;
   const t = useWords(WORDS);
   const names = useWords(TABS);
   const { request } = draft;
@@ -70,6 +73,7 @@ export const RequestSection = memo(function RequestSection(props: RequestSection
     )],
     ['body', 0, <BodyTab key="body" request={request} {...shared} />],
     ['auth', 0, <AuthTab key="auth" auth={draft.auth} {...shared} />],
+    ['safety', 0, <SafetyTab key="safety" limits={draft.limits} {...shared} />],
     ['arguments', 0, <ArgumentsTab key="arguments" schema={draft.schema} generated={generated} {...shared} />],
     ['answer', 0, <AnswerTab key="answer" answer={draft.answer} later={draft.later} definition={definition} {...shared} />],
     ['limits', 0, <LimitsTab key="limits" limits={draft.limits} {...shared} />],
@@ -86,6 +90,9 @@ export const RequestSection = memo(function RequestSection(props: RequestSection
             label={t.url} isMono isRequired={request.baseUrl === ''} value={request.url} onChange={(url) => change('request', { url })} placeholder="https://api.example.com/items/{{id}}"
             description={t.urlHint} error={messageAt(violations, 'config.url') ?? messageAt(violations, 'config.endpoint')}
           />
+        </div>
+        <div role="status" className={css.status}>
+          {warnings.map((warning) => <WarningNote key={warning}>{warning}</WarningNote>)}
         </div>
         <Tabs
           label={names.label} selected={tab} onSelect={setTab}

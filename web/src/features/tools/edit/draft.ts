@@ -109,10 +109,17 @@ function readAbout(definition: Definition): AboutDraft {
 function writeAbout(definition: Definition, about: AboutDraft): Definition {
   const before = readAbout(definition);
   let next: Fields = { ...definition, name: about.name, description: about.description };
-  if (!same(about.title, before.title)) next = withField(next, 'title', about.title === '' ? undefined : about.title);
+  if (!same(about.title, before.title)) next = withField(next, 'title', titleFrom(about.title));
   if (about.category !== before.category) next = withField(next, 'category', about.category === '' ? undefined : about.category);
   if (about.isActive !== before.isActive) next = withField(next, 'isActive', about.isActive);
   return next;
+}
+
+/** A title without the languages that were left empty; undefined if nothing is left. */
+function titleFrom(title: AboutDraft['title']): unknown {
+  if (typeof title === 'string') return title === '' ? undefined : title;
+  const given = Object.entries(title).filter(([, text]) => text !== '');
+  return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
 function readSchema(definition: Definition): SchemaDraft {

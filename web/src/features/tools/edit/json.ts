@@ -1,5 +1,7 @@
 // Small questions about JSON values of which nobody knows the shape.
 
+export { isEqual as same } from '@/components/conflict/mergeChanges';
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function isFields(value: unknown): value is Fields {
@@ -30,18 +32,6 @@ export function without(fields: Fields, ...names: string[]): Fields {
 /** Sets a field, or takes it away where there is no value. */
 export function withField(fields: Fields, name: string, value: unknown): Fields {
   return value === undefined ? without(fields, name) : { ...fields, [name]: value };
-}
-
-/** Equal as JSON; the order of fields does not count. */
-export function same(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (Array.isArray(one) || Array.isArray(other)) {
-    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
-    return one.every((item, at) => same(item, other[at]));
-  }
-  if (!isFields(one) || !isFields(other)) return false;
-  const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => name in other && same(one[name], other[name]));
 }
 
 /** What a text spells, or nothing where it is not JSON. */

@@ -5,7 +5,12 @@ import type { Definition } from './definition';
 import { fieldsOf, isFields } from './json';
 import { isBodyless, readRequest } from './request';
 
-export type TabName = 'params' | 'headers' | 'body' | 'auth' | 'arguments' | 'answer' | 'limits';
+const TAB_NAMES = ['params', 'headers', 'body', 'auth', 'safety', 'arguments', 'answer', 'limits'] as const;
+
+export type TabName = (typeof TAB_NAMES)[number];
+
+/** The tab that an address names; the first one where it names none. */
+export const tabNamed = (name: string | undefined): TabName => TAB_NAMES.find((one) => one === name) ?? 'params';
 
 /** The tab in which a path is mended; `form` for what is always seen, nothing for what has no field. */
 export function placeOf(path: string, definition: Definition): TabName | 'form' | undefined {
@@ -13,14 +18,15 @@ export function placeOf(path: string, definition: Definition): TabName | 'form' 
   if (first === 'inputSchema') return 'arguments';
   if (first !== 'config') return first === undefined ? undefined : TOP[first];
   if (second === 'params') return isBodyless(readRequest(definition).method) ? 'params' : 'body';
-  if (second === 'security') return third === 'maxResponseSize' ? 'answer' : 'limits';
+  if (second === 'security') return (third === undefined ? undefined : SECURITY[third]) ?? 'limits';
   return second === undefined ? undefined : CONFIG[second];
 }
 
 const TOP: Record<string, TabName | 'form'> = {
   name: 'form', title: 'form', description: 'form', category: 'form', timeout: 'limits', totalTimeout: 'limits', retryCount: 'limits',
-  retryDelay: 'limits', cacheTtl: 'limits', rateLimit: 'limits', maxConcurrency: 'limits', effect: 'limits', policy: 'limits', askWhen: 'limits',
+  retryDelay: 'limits', cacheTtl: 'limits', rateLimit: 'limits', maxConcurrency: 'limits', effect: 'safety', policy: 'safety', askWhen: 'safety',
 };
+const SECURITY: Record<string, TabName> = { maxResponseSize: 'answer', allowedDomains: 'safety' };
 const CONFIG: Record<string, TabName | 'form'> = {
   url: 'form', baseUrl: 'form', method: 'form', query: 'params', headers: 'headers', body: 'body', bodyType: 'body',
   auth: 'auth', responseFilter: 'answer', redact: 'answer', poll: 'answer', callback: 'answer',

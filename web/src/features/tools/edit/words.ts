@@ -3,11 +3,11 @@ import { words } from '@/i18n/language';
 
 export const TABS = words(
   {
-    label: 'Parts of the request', params: 'Params', headers: 'Headers', body: 'Body', auth: 'Auth', arguments: 'Arguments',
+    label: 'Parts of the request', params: 'Params', headers: 'Headers', body: 'Body', auth: 'Auth', safety: 'Safety', arguments: 'Arguments',
     answer: 'Response', limits: 'Limits', wrong: 'Something here needs mending',
   },
   {
-    label: '请求的各部分', params: '查询参数', headers: '请求头', body: '请求体', auth: '认证', arguments: '工具参数',
+    label: '请求的各部分', params: '查询参数', headers: '请求头', body: '请求体', auth: '认证', safety: '安全', arguments: '工具参数',
     answer: '响应', limits: '限制', wrong: '此处有需要修改的内容',
   },
 );

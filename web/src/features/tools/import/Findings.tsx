@@ -14,9 +14,10 @@ import { WORDS } from './words';
 
 export function Findings({ outcome }: { outcome: Outcome }) {
   const t = useWords(WORDS);
-  const { secrets, skipped, removed } = outcome;
-  // What is said of a secret stands beside it.
-  const notes = outcome.notes.filter((note) => !secrets.some((name) => note.includes(name)));
+  const { secrets, missing, skipped, removed } = outcome;
+  // A note about a secret is shown as the badge of that secret.
+  const noted = secrets.filter((name) => !missing.includes(name));
+  const notes = outcome.notes.filter((note) => !noted.some((name) => note.includes(name)));
   return (
     <>
       {secrets.length > 0 && <Card title={t.secrets}><Secrets outcome={outcome} /></Card>}
@@ -39,15 +40,15 @@ export function Findings({ outcome }: { outcome: Outcome }) {
 }
 
 /** A secret that is there stays; one that nothing is said of came with the source. */
-function Secrets({ outcome: { secrets, notes } }: { outcome: Outcome }) {
+function Secrets({ outcome: { secrets, missing, notes } }: { outcome: Outcome }) {
   const t = useWords(WORDS);
   const { data: known } = useQuery(secretNamesQuery);
   if (known === undefined) return null;
   return (
     <ul className={css.secrets}>
       {secrets.map((name) => {
-        const isMentioned = notes.some((note) => note.includes(name));
-        const look = known.has(name) ? (['good', t.kept] as const) : isMentioned ? (['warn', t.missing] as const) : (['accent', t.stored] as const);
+        const isMissing = missing.includes(name) || notes.some((note) => note.includes(name));
+        const look = known.has(name) ? (['good', t.kept] as const) : isMissing ? (['warn', t.missing] as const) : (['accent', t.stored] as const);
         return <li key={name}><code>{name}</code><Badge tone={look[0]}>{look[1]}</Badge></li>;
       })}
     </ul>

@@ -1,4 +1,4 @@
-// What an import leaves out, and why.
+// Operations that an import leaves out, each with the reason.
 import type { Schemas } from '@/api/client';
 import { useFormat } from '@/i18n/format';
 import { useWords } from '@/i18n/language';
@@ -6,16 +6,11 @@ import { useWords } from '@/i18n/language';
 import css from './Findings.module.css';
 import { WORDS } from './words';
 
-interface Props {
-  skipped: Schemas['ImportReport']['skipped'];
-  isOpen?: boolean;
-}
-
-export function LeftOut({ skipped, isOpen = false }: Props) {
+export function LeftOut({ skipped }: { skipped: Schemas['ImportReport']['skipped'] }) {
   const t = useWords(WORDS);
   const format = useFormat();
   return (
-    <details open={isOpen} className={css.details}>
+    <details open className={css.details}>
       <summary>{t.skipped(format.count(skipped.length))}</summary>
       <ul className={css.lines}>
         {skipped.map(({ operation, reason }, at) => (

@@ -1,11 +1,11 @@
-// One operation of a preview: taken or not, what it would be called, and where it differs from what is there.
+// One operation of a preview: a check box, its name, and details that unfold.
 import { ChevronDown } from 'lucide-react';
 import { memo } from 'react';
 
 import { Badge, type Tone } from '@/components/Note';
 import { useWords } from '@/i18n/language';
 
-import { Changes } from '../versions/Changes';
+import { hasDetails, PickDetails } from './PickDetails';
 import css from './PickList.module.css';
 import type { Found } from './run';
 import { WORDS } from './words';
@@ -23,6 +23,7 @@ const TONES: Record<Found['change'], Tone> = { created: 'accent', updated: 'warn
 export const PickRow = memo(function PickRow({ found, isPicked, isOpen, onPick, onOpen }: Props) {
   const t = useWords(WORDS);
   const { key, thing, method, path, name, description, change, changes } = found;
+  const toggle = changes.length > 0 ? t.differences(changes.length) : t.details;
   return (
     <div className={css.row}>
       <div className={css.main}>
@@ -38,16 +39,16 @@ export const PickRow = memo(function PickRow({ found, isPicked, isOpen, onPick, 
           </span>
         </label>
         <span className={css.marks}>
-          {thing === 'agent' && <Badge>{t.agent}</Badge>}
-          {changes.length > 0 && (
-            <button type="button" className={css.open} aria-expanded={isOpen} onClick={() => onOpen(key)}>
-              {t.differences(changes.length)} <ChevronDown size={14} aria-hidden />
+          {thing !== 'tool' && <Badge>{t[thing]}</Badge>}
+          {hasDetails(found) && (
+            <button type="button" className={css.open} aria-expanded={isOpen} aria-label={`${toggle}: ${name}`} onClick={() => onOpen(key)}>
+              {toggle} <ChevronDown size={14} aria-hidden />
             </button>
           )}
           <Badge tone={TONES[change]}>{t[change]}</Badge>
         </span>
       </div>
-      {isOpen && <div className={css.changes}><Changes changes={changes} /></div>}
+      {isOpen && <PickDetails found={found} />}
     </div>
   );
 });

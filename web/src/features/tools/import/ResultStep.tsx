@@ -52,9 +52,10 @@ function Made({ found: { thing, name, description, change } }: { found: Found })
   const label = <code>{name}</code>;
   return (
     <>
-      {thing === 'tool'
-        ? <Link to="/tools/$id" params={{ id: name }} search={{ tab: undefined }}>{label}</Link>
-        : <Link to="/agents/$id" params={{ id: name }}>{label}</Link>}
+      {thing === 'tool' && <Link to="/tools/$id" params={{ id: name }} search={{ tab: undefined }}>{label}</Link>}
+      {thing === 'agent' && <Link to="/agents/$id" params={{ id: name }}>{label}</Link>}
+      {thing === 'provider' && <Link to="/settings" search={{ tab: 'providers' }}>{label}</Link>}
+      {thing === 'alert' && <Link to="/settings" search={{ tab: 'alerts' }}>{label}</Link>}
       <span className={css.description}>{description}</span>
       <Badge tone={change === 'created' ? 'accent' : 'neutral'}>{t[change]}</Badge>
     </>

@@ -119,7 +119,7 @@ function Refusal({ error }: { error: unknown }) {
   return (
     <>
       <ErrorNote>{wordsOf(error)}</ErrorNote>
-      {skipped.length > 0 && <LeftOut skipped={skipped} isOpen />}
+      {skipped.length > 0 && <LeftOut skipped={skipped} />}
     </>
   );
 }
@@ -129,5 +129,5 @@ const PLACEHOLDERS: Record<Kind, string> = {
   curl: "curl 'https://api.example.com/users/42' \\\n  -H 'Authorization: Bearer …'",
   postman: '{ "info": { "schema": "…" }, "item": [ … ] }',
   har: '{ "log": { "entries": [ … ] } }',
-  haft: '{ "tools": [ … ], "agents": [ … ] }',
+  haft: '{ "tools": [ … ], "agents": [ … ], "providers": [ … ], "alerts": [ … ] }',
 };

@@ -1,9 +1,11 @@
 // Asks the server to import, or what an import would do; every kind of source gives the same outcome.
 import { api, ask, type Schemas } from '@/api/client';
+import { languageNow } from '@/i18n/language';
 
-import { readDefinitions } from './definitions';
+import { foundIn, leftOut, pick, readDefinitions, type THINGS } from './definitions';
 import { beginningOf, tagsIn } from './groups';
 import { type Source, withoutAnswers } from './sources';
+import { WORDS } from './words';
 
 type Difference = Schemas['Difference'];
 type Report = Schemas['ImportReport'];
@@ -11,17 +13,25 @@ type Report = Schemas['ImportReport'];
 export interface Found {
   /** What `only` calls it. */
   key: string;
-  thing: 'tool' | 'agent';
+  thing: (typeof THINGS)[keyof typeof THINGS];
   method: string | null;
   path: string | null;
   name: string;
   description: string;
   change: Schemas['DefinitionChange']['change'];
   changes: readonly Difference[];
+  /** Of a tool in a preview: what would be stored. */
+  definition: object | undefined;
+  /** Of a tool in a preview: the request of a call with example arguments, as a cURL command. */
+  request: string | undefined;
   groups: readonly string[];
 }
 
-export type Outcome = Pick<Report, 'skipped' | 'notes' | 'secrets' | 'removed'> & { found: Found[] };
+export interface Outcome extends Pick<Report, 'skipped' | 'notes' | 'secrets' | 'removed'> {
+  found: Found[];
+  /** Secrets among `secrets` that the source uses and does not bring along. */
+  missing: readonly string[];
+}
 
 export interface Options {
   /** What names begin with. */
@@ -35,6 +45,8 @@ export interface Run {
   /** What to take; null for all. */
   only: ReadonlySet<string> | null;
   isDry: boolean;
+  /** Only admins of the space may import model providers. */
+  isAdmin: boolean;
 }
 
 export function run(asked: Run): Promise<Outcome> {
@@ -45,12 +57,12 @@ async function runReport(asked: Run): Promise<Outcome> {
   const { tools, ...rest } = await reportOf(asked);
   const { kind, text } = asked.source;
   const tags = kind === 'openapi' ? tagsIn(text) : new Map<string, string[]>();
-  const found = tools.map(({ method, path, name, description, change, changes }): Found => {
+  const found = tools.map(({ method, path, name, description, change, changes, definition, request }): Found => {
     const key = `${method} ${path}`;
     const groups = tags.size > 0 ? (tags.get(key) ?? []) : [beginningOf(path)];
-    return { key, thing: 'tool', method, path, name, description, change, changes: changes ?? [], groups };
+    return { key, thing: 'tool', method, path, name, description, change, changes: changes ?? [], definition, request, groups };
   });
-  return { ...rest, found };
+  return { ...rest, found, missing: [] };
 }
 
 function reportOf({ source, options, only, isDry }: Run): Promise<Report> {
@@ -73,20 +85,16 @@ function reportOf({ source, options, only, isDry }: Run): Promise<Report> {
   }
 }
 
-async function runDefinitions({ source, only, isDry }: Run): Promise<Outcome> {
+async function runDefinitions({ source, only, isDry, isAdmin }: Run): Promise<Outcome> {
+  const t = WORDS[languageNow()];
   const given = readDefinitions(source.text);
-  const isWanted = (thing: Found['thing']) => ({ name }: { name: string }) => only === null || only.has(keyOf(thing, name));
-  const [tools, agents] = [given.tools.filter(isWanted('tool')), given.agents.filter(isWanted('agent'))];
-  const body = { tools, agents, dryRun: isDry, prune: false, force: false };
-  const report = await ask(api.POST('/api/tools/import', { body }));
-  const words = new Map([...tools, ...agents].map(({ name, description }) => [name, description ?? '']));
-  const found = (thing: Found['thing']) => ({ name, change, changes }: Schemas['DefinitionChange']): Found => ({
-    key: keyOf(thing, name), thing, method: null, path: null, name, description: words.get(name) ?? '', change, changes: changes ?? [], groups: [],
-  });
+  const picked = pick(isAdmin ? given : { ...given, providers: [] }, only);
+  const { notes, ...definitions } = picked.definitions;
+  const report = await ask(api.POST('/api/tools/import', { body: { ...definitions, dryRun: isDry, prune: false, force: false } }));
   return {
-    found: [...report.tools.map(found('tool')), ...report.agents.map(found('agent'))],
-    skipped: [], notes: [], secrets: [], removed: [],
+    found: foundIn(picked, report),
+    skipped: isAdmin ? [] : leftOut(given.providers, t.forAdmins),
+    notes: [...notes, ...report.missingWebhooks.map(t.noWebhook)],
+    secrets: report.missingSecrets, missing: report.missingSecrets, removed: [],
   };
 }
-
-const keyOf = (thing: Found['thing'], name: string): string => `${thing} ${name}`;

@@ -18,7 +18,7 @@ const SIGNS: [Kind, RegExp][] = [
   ['har', /^\s*\{\s*"log"\s*:/],
   ['postman', /"_postman_id"|schema\.(?:get)?postman\.com/],
   ['openapi', /^\s*(?:---\s+)?(?:#.*\s+)*(?:openapi|swagger)\s*:|"(?:openapi|swagger)"\s*:/],
-  ['haft', /^\s*\{\s*"(?:tools|agents)"\s*:/],
+  ['haft', /^\s*\{\s*"(?:tools|agents|providers|alerts)"\s*:/],
 ];
 
 /** What a text looks like; undefined where that is not certain. */

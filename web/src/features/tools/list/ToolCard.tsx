@@ -8,10 +8,10 @@ import { Badge } from '@/components/Note';
 import { CATEGORIES, wordFor } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
 import { useLanguage, useWords, words } from '@/i18n/language';
+import { titleOf } from '@/i18n/title';
 
 import { categoryOf } from './rows';
 import css from './ToolCard.module.css';
-import { titleOf } from '../page/tool';
 import { KINDS } from './words';
 
 const WORDS = words(

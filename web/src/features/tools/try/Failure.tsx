@@ -1,5 +1,6 @@
 // How a call failed: its kind, the server's words, which fields, what else is known, and whether trying again makes sense.
 import type { Violation } from '@/api/client';
+import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { JsonTree } from '@/components/JsonTree';
 import { ErrorNote, Hint } from '@/components/Note';
 import { without } from '@/components/schema-form/schema';
@@ -30,6 +31,7 @@ export function Failure({ result: { error }, violations }: { result: Failed; vio
           )}
         </div>
       </ErrorNote>
+      <RefusingCircuit error={error} />
       <Hint>{error.retryable ? (pause === undefined ? t.again : t.againIn(format.duration(pause))) : t.notAgain}</Hint>
       {Object.keys(details).length > 0 && (
         <section className={css.part} aria-label={t.details}>

@@ -8,15 +8,15 @@ import { Checkbox } from '@/components/Field';
 import { Hint } from '@/components/Note';
 import { LoadFailed, Loading } from '@/components/Page';
 import { Segmented } from '@/components/Segmented';
+import { useIsNarrow } from '@/components/useIsNarrow';
 import { useWords } from '@/i18n/language';
 
 import { definitionOf } from '../page/definition';
 import { Changes } from './Changes';
 import css from './Comparison.module.css';
-import { useIsNarrow } from './narrow';
 import { WORDS } from './words';
 
-const MergeView = lazy(() => import('./MergeView'));
+const MergeView = lazy(() => import('@/components/MergeView'));
 
 interface Pair {
   id: string;

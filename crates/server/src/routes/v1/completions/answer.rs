@@ -30,8 +30,10 @@ impl Head {
     pub(super) fn completion(&self, turn: &Turn) -> Value {
         let calls = client_calls(self.run, turn);
         let text = turn.end.as_ref().map(|end| end.text.as_str()).unwrap_or_default();
-        let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { json!(text) };
-        let mut message = json!({"role": "assistant", "content": content, "refusal": null});
+        let refusal = turn.refusal();
+        let is_silent = refusal.is_some() || (text.is_empty() && !calls.is_empty());
+        let content = if is_silent { Value::Null } else { json!(text) };
+        let mut message = json!({"role": "assistant", "content": content, "refusal": refusal});
         if let Some(thoughts) = thoughts(turn) {
             message["reasoning_content"] = json!(thoughts);
         }
@@ -44,7 +46,7 @@ impl Head {
             "created": self.created,
             "model": self.model,
             "choices": [{
-                "index": 0, "message": message, "logprobs": null, "finish_reason": finish_reason(turn),
+                "index": 0, "message": message, "logprobs": logprobs(turn), "finish_reason": finish_reason(turn),
             }],
             "usage": usage(turn),
         });
@@ -58,6 +60,12 @@ impl Head {
         self.part(json!([choice]))
     }
 
+    /// A chunk of nothing but how likely the tokens before it were.
+    pub(super) fn logprobs(&self, logprobs: Value) -> Value {
+        let choice = json!({"index": 0, "delta": {}, "logprobs": logprobs, "finish_reason": null});
+        self.part(json!([choice]))
+    }
+
     pub(super) fn part(&self, choices: Value) -> Value {
         json!({
             "id": self.id,
@@ -67,6 +75,12 @@ impl Head {
             "choices": choices,
         })
     }
+}
+
+/// How likely the tokens of the last answer were; null where nobody asked.
+pub(super) fn logprobs(turn: &Turn) -> Value {
+    let last = turn.steps.last().map(|step| &step.answer.logprobs).filter(|logprobs| !logprobs.is_empty());
+    last.map_or(Value::Null, |logprobs| json!({"content": logprobs, "refusal": null}))
 }
 
 fn thoughts(turn: &Turn) -> Option<String> {
@@ -96,29 +110,40 @@ pub(in crate::routes::v1) fn client_calls(run: RunId, turn: &Turn) -> Vec<Client
     let waiting = last.calls.iter().enumerate().filter(|(_, call)| call.state == CallState::Running);
     let call = |(place, call): (usize, &haft_agent::StepCall)| {
         let written = last.answer.calls.iter().find(|written| written.id == call.call_id.as_str());
+        let is_from_text = written.is_some_and(|written| written.is_from_text);
         let arguments = written.map(|written| written.arguments.clone()).unwrap_or_default();
         let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
-        let at = CallPlace { run, turn: turn.turn, step: last.step, place };
+        let at = CallPlace { run, turn: turn.turn, step: last.step, place, is_from_text };
         ClientCall { at, name: call.name.clone(), arguments }
     };
     waiting.map(call).collect()
 }
 
 pub(in crate::routes::v1) fn finish_reason(turn: &Turn) -> &'static str {
-    let Some(end) = &turn.end else { return "stop" };
+    let Some(end) = turn.end.as_ref().filter(|_| turn.refusal().is_none()) else { return "stop" };
     match end.finish {
         Finish::ToolCalls => "tool_calls",
         Finish::ToolStop | Finish::Cancelled | Finish::Error => "stop",
-        // Of an answer for which there was no more time, there is only the beginning.
-        Finish::MaxSteps if turn.untold().is_some() => "length",
+        // The time ran out in the middle of a response, or before it.
+        Finish::MaxSteps if turn.untold().is_some() || !has_final_response(turn) => "length",
         Finish::Stop | Finish::MaxSteps => match turn.steps.last().map(|step| step.answer.end) {
             Some(EndReason::Length) => "length",
             Some(EndReason::Filtered) => "content_filter",
-            Some(EndReason::Stop | EndReason::ToolCalls | EndReason::Malformed | EndReason::Other) | None => {
-                "stop"
-            }
+            Some(
+                EndReason::Stop
+                | EndReason::ToolCalls
+                | EndReason::Refused
+                | EndReason::Malformed
+                | EndReason::Other,
+            )
+            | None => "stop",
         },
     }
+}
+
+/// Returns true if the last step of a turn is a response without calls.
+fn has_final_response(turn: &Turn) -> bool {
+    turn.steps.last().is_some_and(|step| step.calls.is_empty())
 }
 
 pub(super) fn usage(turn: &Turn) -> Value {
@@ -130,4 +155,64 @@ pub(super) fn usage(turn: &Turn) -> Value {
         "prompt_tokens_details": {"cached_tokens": cached.unwrap_or_default()},
         "completion_tokens_details": {"reasoning_tokens": reasoning.unwrap_or_default()},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_agent::{Answer, CallState, FormatCheck, Setup, StepCall, TurnEnd, TurnStep};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn step(end: EndReason, has_call: bool, format: Option<FormatCheck>) -> TurnStep {
+        let written = json!({
+            "text": "{\"a\": 1", "end": end, "model": "p/m", "at": Timestamp::UNIX_EPOCH, "ms": 1, "format": format,
+        });
+        let answer: Answer = serde_json::from_value(written).expect("an answer");
+        let call = StepCall {
+            call_id: Uuid::nil().into(),
+            name: "look".to_owned(),
+            arguments: json!({}),
+            task: None,
+            state: CallState::Running,
+        };
+        TurnStep { step: 1, answer, calls: has_call.then_some(call).into_iter().collect() }
+    }
+
+    fn turn(finish: Finish, steps: Vec<TurnStep>) -> Turn {
+        let setup = json!({"from": 0, "to": 0, "at": Timestamp::UNIX_EPOCH});
+        let setup: Setup = serde_json::from_value(setup).expect("a setup");
+        let text = steps.last().map(|step| step.answer.said().to_owned()).unwrap_or_default();
+        let end = TurnEnd {
+            finish,
+            text,
+            error: None,
+            warnings: Vec::new(),
+            usage: Usage::default(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        Turn { turn: 1, setup, input: Vec::new(), steps, end: Some(end) }
+    }
+
+    #[test]
+    fn finish_reason_differs_between_cut_filtered_and_refused_responses() {
+        let refused = || Some(FormatCheck::Refused("I will not.".to_owned()));
+        let beside_calls = || Some(FormatCheck::BesideCalls);
+        for (finish, steps, expected) in [
+            (Finish::Stop, vec![step(EndReason::Stop, false, Some(FormatCheck::Fits))], "stop"),
+            (Finish::Stop, vec![step(EndReason::Length, false, Some(FormatCheck::Cut))], "length"),
+            (Finish::Stop, vec![step(EndReason::Filtered, false, Some(FormatCheck::Cut))], "content_filter"),
+            (Finish::Stop, vec![step(EndReason::Refused, false, refused())], "stop"),
+            (Finish::Stop, vec![step(EndReason::Refused, false, None)], "stop"),
+            (Finish::MaxSteps, vec![step(EndReason::Stop, false, None)], "stop"),
+            // Out of time before the last answer, with a response format and without one.
+            (Finish::MaxSteps, vec![step(EndReason::ToolCalls, true, beside_calls())], "length"),
+            (Finish::MaxSteps, vec![step(EndReason::ToolCalls, true, None)], "length"),
+            (Finish::MaxSteps, Vec::new(), "length"),
+            (Finish::ToolCalls, vec![step(EndReason::ToolCalls, true, None)], "tool_calls"),
+        ] {
+            let turn = turn(finish, steps);
+            assert_eq!(finish_reason(&turn), expected, "{:?}", turn.steps);
+        }
+    }
 }

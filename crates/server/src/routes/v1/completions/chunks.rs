@@ -4,7 +4,7 @@ use haft_agent::Turn;
 use haft_core::CallError;
 use serde_json::{Value, json};
 
-use super::answer::{ClientCall, Head, client_calls, finish_reason, usage};
+use super::answer::{ClientCall, Head, client_calls, finish_reason, logprobs, usage};
 use crate::routes::v1::course::Heard;
 use crate::routes::v1::error::Failed;
 use crate::routes::v1::stream::Telling;
@@ -66,6 +66,13 @@ impl Telling for Chunks {
     fn end(&mut self, turn: &Turn, out: &mut String) {
         for (index, call) in client_calls(self.head.run, turn).iter().enumerate() {
             self.call(index, call, out);
+        }
+        if let Some(refusal) = turn.refusal() {
+            self.delta(&json!({"refusal": refusal}), out);
+        }
+        let logprobs = logprobs(turn);
+        if !logprobs.is_null() {
+            line(&self.head.logprobs(logprobs), out);
         }
         let mut last = self.head.chunk(&json!({}), Some(finish_reason(turn)));
         warn(&mut last, turn);

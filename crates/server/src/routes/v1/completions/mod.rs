@@ -30,7 +30,7 @@ pub(super) async fn create(
     asked: Asked,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let wish = request::read(&body)?;
+    let wish = request::read(&body).await?;
     let who = models::find(&state, &caller, &wish.model).await?;
     let (model, is_streamed, has_usage) = (wish.model.clone(), wish.is_streamed, wish.has_usage);
     let is_said = wish.is_within();

@@ -1,15 +1,31 @@
 //! The body of a request for a completion.
 
-use haft_agent::{Asking, Message, Piece, Role};
+use haft_agent::{Asking, Instruction, Message, Piece, Role};
 use haft_core::{CallError, Message as Words};
 use haft_llm::ToolDefinition;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::chat::messages::{BAD_ROLE, NOT_MESSAGES};
 use crate::routes::v1::error::wrong;
 use crate::routes::v1::models::Who;
 use crate::routes::v1::question::{Keep, Question, keep};
-use crate::routes::v1::reading::{Fields, content, result};
+use crate::routes::v1::reading::{Fields, OTHER_NAME, call, check_calls, check_results, content, result};
+
+/// Fields that are no options of the model.
+const READ_HERE: [&str; 12] = [
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "metadata",
+    "store",
+];
 
 /// What a body asks for.
 #[derive(Debug)]
@@ -18,7 +34,7 @@ pub(super) struct Wish {
     pub(super) is_streamed: bool,
     pub(super) has_usage: bool,
     asking: Asking,
-    system: Vec<String>,
+    system: Vec<Instruction>,
     history: Vec<Message>,
     tools: Vec<ToolDefinition>,
     keep: Option<Keep>,
@@ -34,18 +50,25 @@ impl Wish {
         Question {
             who,
             asking: self.asking,
+            instructions: None,
             system: (!self.system.is_empty()).then_some(self.system),
             history: self.history,
+            param: "messages",
+            option_path: str::to_owned,
             tools: self.tools,
             keep: self.keep.unwrap_or(Keep::Not),
         }
     }
 }
 
-pub(super) fn read(body: &Value) -> Result<Wish, CallError> {
+pub(super) async fn read(body: &Value) -> Result<Wish, CallError> {
     let fields = Fields::of(body)?;
     let model = fields.needed_text("model")?.to_owned();
-    refuse_what_would_matter(&fields)?;
+    if fields.get("max_output_tokens").is_some() {
+        let message = Words::new(&OTHER_NAME).with("field", "max_completion_tokens");
+        return Err(wrong("max_output_tokens", message));
+    }
+    let options = fields.options(&READ_HERE, Map::new(), str::to_owned).await?;
     let most = match fields.count("max_completion_tokens")? {
         Some(most) => Some(most),
         None => fields.count("max_tokens")?,
@@ -56,42 +79,25 @@ pub(super) fn read(body: &Value) -> Result<Wish, CallError> {
     for (place, item) in given.iter().enumerate() {
         let message = message(&format!("messages.{place}"), item)?;
         match message.role {
-            Role::System => system.push(message.words()),
+            // Later ones stay where they are said.
+            Role::System if history.is_empty() => system.push(message.into()),
+            Role::System if message.content.is_empty() => {}
             // Who says nothing is not told of: providers refuse it.
             Role::User | Role::Assistant if message.content.is_empty() => {}
-            Role::User | Role::Assistant | Role::Tool => history.push(message),
+            Role::System | Role::User | Role::Assistant | Role::Tool => history.push(message),
         }
     }
+    check_results("messages", &history, true)?;
     let usage = fields.get("stream_options").and_then(|options| options.get("include_usage"));
     Ok(Wish {
         model,
         is_streamed: fields.truth("stream")?.unwrap_or_default(),
         has_usage: usage == Some(&Value::Bool(true)),
-        asking: fields.asking(most)?,
+        asking: fields.asking(most, options)?,
         system,
         history,
         tools: fields.tools(Some("function"))?,
         keep: keep(&fields)?,
-    })
-}
-
-/// Fields without which the answer would be another, and that no provider is told of here.
-fn refuse_what_would_matter(fields: &Fields<'_>) -> Result<(), CallError> {
-    let is_empty = |value: &Value| match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    };
-    fields.refuse("n", |n| n.as_u64() == Some(1))?;
-    fields.refuse("response_format", |format| format["type"] == "text")?;
-    fields.refuse("stop", is_empty)?;
-    fields.refuse("logprobs", |is_wanted| *is_wanted == Value::Bool(false))?;
-    fields.refuse("logit_bias", is_empty)?;
-    fields.refuse("functions", is_empty)?;
-    fields.refuse("audio", is_empty)?;
-    fields.refuse("web_search_options", |_| false)?;
-    fields.refuse("modalities", |kinds| {
-        kinds.as_array().is_some_and(|kinds| kinds.iter().all(|kind| kind == "text"))
     })
 }
 
@@ -103,7 +109,7 @@ fn message(at: &str, item: &Value) -> Result<Message, CallError> {
         Some("tool") => {
             let call = item["tool_call_id"].as_str().unwrap_or_default().to_owned();
             let text = result(at, &item["content"])?;
-            return Ok(Message { role: Role::Tool, content: vec![Piece::Result { call, text }] });
+            return Ok(Message { role: Role::Tool, name: None, content: vec![Piece::Result { call, text }] });
         }
         Some(_) | None => {
             let roles = "system, developer, user, assistant, tool";
@@ -112,12 +118,15 @@ fn message(at: &str, item: &Value) -> Result<Message, CallError> {
     };
     let mut content = content(at, &item["content"])?;
     let calls = item["tool_calls"].as_array().filter(|_| role == Role::Assistant);
-    content.extend(calls.into_iter().flatten().map(|call| Piece::Call {
-        id: call["id"].as_str().unwrap_or_default().to_owned(),
-        name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
-        arguments: call["function"]["arguments"].as_str().unwrap_or("{}").to_owned(),
+    content.extend(calls.into_iter().flatten().map(|item| {
+        let (id, function) = (item["id"].as_str().unwrap_or_default(), &item["function"]);
+        let name = function["name"].as_str().unwrap_or_default();
+        call(id, name, function["arguments"].as_str().unwrap_or("{}"))
     }));
-    Ok(Message { role, content })
+    let name = item["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+    let message = Message { role, name, content };
+    check_calls(&format!("{at}.tool_calls"), &message)?;
+    Ok(message)
 }
 
 #[cfg(test)]
@@ -126,25 +135,34 @@ mod tests {
 
     use super::*;
 
-    fn param(more: Value) -> Option<String> {
+    /// The field for which a body is refused.
+    async fn param(more: Value) -> Option<String> {
         let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
         if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
             body.extend(more);
         }
-        let error = read(&body).err()?;
-        error.violations().first().map(|violation| violation.path.clone())
+        let violations = match read(&body).await {
+            Ok(wish) => wish.asking.options.check_supported().err()?,
+            Err(error) => error.violations().to_vec(),
+        };
+        violations.first().map(|violation| violation.path.clone())
     }
 
-    #[test]
-    fn what_would_matter_is_refused_and_all_else_taken() {
+    #[tokio::test]
+    async fn what_would_matter_is_refused_and_all_else_taken() {
         for (more, expected) in [
             (json!({"n": 2}), Some("n")),
             (json!({"n": 1, "stop": [], "logprobs": false, "response_format": {"type": "text"}}), None),
             (json!({"stop": null, "seed": 7, "top_p": 0.5, "user": "u", "store": true, "x": {}}), None),
-            (json!({"stop": ["END"]}), Some("stop")),
-            (json!({"response_format": {"type": "json_object"}}), Some("response_format")),
+            (json!({"stop": 7}), Some("stop")),
+            (json!({"response_format": {"type": "xml"}}), Some("response_format")),
+            (json!({"functions": [{}]}), Some("functions")),
+            (json!({"functions": [], "modalities": ["text"], "audio": null}), None),
+            (json!({"n": 2, "functions": [{}], "web_search_options": {}, "drop_params": true}), None),
             (json!({"temperature": 3}), Some("temperature")),
             (json!({"max_tokens": 0}), Some("max_tokens")),
+            (json!({"max_output_tokens": 5, "drop_params": true}), Some("max_output_tokens")),
+            (json!({"top_k": -1, "reasoning_effort": "default", "thinking": {"type": "auto"}}), None),
             (json!({"tools": [{"type": "web_search"}]}), Some("tools.0")),
             (json!({"tools": [{"type": "function", "function": {"name": "a b"}}]}), Some("tools.0")),
             (json!({"tool_choice": "weather"}), Some("tool_choice")),
@@ -156,12 +174,12 @@ mod tests {
             ),
             (json!({"model": ""}), Some("model")),
         ] {
-            assert_eq!(param(more.clone()).as_deref(), expected, "{more}");
+            assert_eq!(param(more.clone()).await.as_deref(), expected, "{more}");
         }
     }
 
-    #[test]
-    fn calls_and_results_of_the_client_are_part_of_the_history() {
+    #[tokio::test]
+    async fn calls_and_results_of_the_client_are_part_of_the_history() {
         let body = json!({"model": "m", "messages": [
             {"role": "developer", "content": "be short"},
             {"role": "user", "content": "weather?"},
@@ -170,8 +188,8 @@ mod tests {
             ]},
             {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "dry"}]},
         ]});
-        let wish = read(&body).expect("good");
-        assert_eq!((wish.system, wish.history.len()), (vec!["be short".to_owned()], 3));
+        let wish = read(&body).await.expect("good");
+        assert_eq!((wish.system, wish.history.len()), (vec![Instruction::Text("be short".to_owned())], 3));
         let result = Piece::Result { call: "c1".to_owned(), text: "dry".to_owned() };
         assert_eq!(wish.history[2].content, [result]);
     }

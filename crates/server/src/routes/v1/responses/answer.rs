@@ -33,6 +33,12 @@ impl Head {
         if let Some(id) = course.conversation {
             metadata["conversation_id"] = json!(id);
         }
+        let mut text = json!({"format": {"type": "text"}});
+        for (name, value) in
+            body["text"].as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
+        {
+            text[name.as_str()] = value.clone();
+        }
         let fields = json!({
             "id": ids::response(run, turn),
             "object": "response",
@@ -47,10 +53,10 @@ impl Head {
             "output": [],
             "parallel_tool_calls": given("parallel_tool_calls", json!(true)),
             "previous_response_id": body["previous_response_id"],
-            "reasoning": {"effort": null, "summary": null},
+            "reasoning": {"effort": body["reasoning"]["effort"], "summary": null},
             "store": given("store", json!(true)),
             "temperature": given("temperature", json!(1.0)),
-            "text": {"format": {"type": "text"}},
+            "text": text,
             "tool_choice": given("tool_choice", json!("auto")),
             "tools": given("tools", json!([])),
             "top_p": given("top_p", json!(1.0)),
@@ -74,6 +80,8 @@ impl Head {
     /// What it came to.
     pub(super) fn ended(&self, turn: &Turn, output: Vec<Value>) -> Value {
         let mut response = self.fields.clone();
+        let mut output = output;
+        add_logprobs(&mut output, turn);
         response["output"] = Value::Array(output);
         response["usage"] = usage(turn);
         warn(&mut response, turn);
@@ -97,6 +105,18 @@ impl Head {
         let code = if is_told { failed.code() } else { json!("server_error") };
         response["error"] = json!({"code": code, "message": failed.message});
         response
+    }
+}
+
+/// Adds to the last message how likely its tokens were, where that was asked for.
+fn add_logprobs(output: &mut [Value], turn: &Turn) {
+    let Some(logprobs) = turn.steps.last().map(|step| &step.answer.logprobs) else { return };
+    let message = output.iter_mut().rfind(|item| item["type"] == "message");
+    if let Some(part) = message.and_then(|message| message.pointer_mut("/content/0"))
+        && !logprobs.is_empty()
+        && part["type"] == "output_text"
+    {
+        part["logprobs"] = json!(logprobs);
     }
 }
 

@@ -6,9 +6,11 @@ use haft_core::{CallError, Caller, ErrorKind, Message as Words, RunId};
 use super::request::Item;
 use crate::app::AppState;
 use crate::routes::chat::tasks;
+use crate::routes::v1::completions::client_calls;
 use crate::routes::v1::error::missing;
 use crate::routes::v1::ids::{MessagePlace, read_response};
 use crate::routes::v1::question::Keep;
+use crate::routes::v1::reading::no_result;
 
 haft_core::templates! {
     NO_PREVIOUS = "v1.noPreviousResponse",
@@ -19,8 +21,14 @@ haft_core::templates! {
         "没有 id 为 '{name}' 的条目";
 }
 
-/// Where what comes after a response belongs. What came after it before is as if it had not been.
-pub(super) async fn place_after(state: &AppState, caller: &Caller, id: &str) -> Result<Keep, CallError> {
+/// Where what comes after a response belongs. What came after it before is as if it had not been. Results of the
+/// client's calls that the response waits for have to come now.
+pub(super) async fn place_after(
+    state: &AppState,
+    caller: &Caller,
+    id: &str,
+    input: &[Item],
+) -> Result<Keep, CallError> {
     let none = || {
         let message = Words::new(&NO_PREVIOUS).with("name", id);
         let error = CallError::new(ErrorKind::BadRequest, message);
@@ -29,6 +37,14 @@ pub(super) async fn place_after(state: &AppState, caller: &Caller, id: &str) -> 
     let (run, turn) = read_response(id).ok_or_else(none)?;
     let transcript = kept(state, caller, run).await?.ok_or_else(none)?;
     let place = transcript.turns.iter().position(|known| known.turn == turn).ok_or_else(none)?;
+    let is_answered =
+        |id: &str| input.iter().any(|item| matches!(item, Item::Said(message) if message.call() == Some(id)));
+    let waiting = transcript.turns.get(place).map(|turn| client_calls(run, turn)).unwrap_or_default();
+    let missing = waiting.iter().map(|call| call.at.id()).filter(|id| !is_answered(id));
+    let missing: Vec<String> = missing.collect();
+    if !missing.is_empty() {
+        return Err(no_result("input", &missing.join(", ")));
+    }
     Ok(Keep::In(run, transcript.turns.get(place + 1).map(|next| next.turn)))
 }
 

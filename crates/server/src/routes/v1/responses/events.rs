@@ -145,6 +145,28 @@ impl Events {
         self.output.push(item);
     }
 
+    /// Tells what is said in place of an answer in the form that was asked for.
+    fn refusal(&mut self, turn: &Turn, out: &mut String) {
+        let (Some(refusal), Some(last)) = (turn.refusal(), turn.steps.last()) else { return };
+        let id = MessagePlace { run: self.head.run, turn: self.head.turn, step: last.step }.id();
+        let index = self.output.len();
+        let begun = json!({"output_index": index, "item": items::begun_message(&id)});
+        self.event("response.output_item.added", begun, out);
+        let at = json!({"item_id": id, "output_index": index, "content_index": 0});
+        let with = |name: &str, value: Value| {
+            let mut data = at.clone();
+            data[name] = value;
+            data
+        };
+        self.event("response.content_part.added", with("part", items::refusal_part("")), out);
+        self.event("response.refusal.delta", with("delta", json!(refusal)), out);
+        self.event("response.refusal.done", with("refusal", json!(refusal)), out);
+        self.event("response.content_part.done", with("part", items::refusal_part(refusal)), out);
+        let item = items::refusal(&id, refusal);
+        self.event("response.output_item.done", json!({"output_index": index, "item": item}), out);
+        self.output.push(item);
+    }
+
     fn calls(&mut self, turn: &Turn, out: &mut String) {
         for call in client_calls(self.head.run, turn) {
             let (index, id) = (self.output.len(), call.at.item());
@@ -189,6 +211,7 @@ impl Telling for Events {
 
     fn end(&mut self, turn: &Turn, out: &mut String) {
         self.close(out);
+        self.refusal(turn, out);
         self.calls(turn, out);
         let response = self.head.ended(turn, self.output.clone());
         let kind = match response["status"].as_str() {

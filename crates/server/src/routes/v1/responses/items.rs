@@ -23,6 +23,16 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
 }
 
+/// What is said in place of an answer in the form that was asked for.
+pub(super) fn refusal(id: &str, text: &str) -> Value {
+    let content = [refusal_part(text)];
+    json!({"type": "message", "id": id, "status": "completed", "role": "assistant", "content": content})
+}
+
+pub(super) fn refusal_part(text: &str) -> Value {
+    json!({"type": "refusal", "refusal": text})
+}
+
 /// What a model thought, which is shown as a summary of it.
 pub(super) fn thought(id: &str, text: &str) -> Value {
     json!({"type": "reasoning", "id": id, "status": "completed", "summary": [summary_part(text)]})
@@ -62,9 +72,10 @@ pub(super) fn of(run: RunId, turn: &Turn) -> Vec<Value> {
         if !thoughts.is_empty() {
             items.push(thought(&place.thought(), thoughts));
         }
-        if !answer.text.is_empty() {
-            items.push(message(&place.id(), &answer.text));
+        if !answer.said().is_empty() {
+            items.push(message(&place.id(), answer.said()));
         }
+        items.extend(answer.refusal().map(|text| refusal(&place.id(), text)));
     }
     if let Some(text) = turn.untold() {
         let after = turn.steps.last().map_or(1, |last| last.step + 1);

@@ -15,6 +15,7 @@ use self::events::Events;
 use super::completions::marked;
 use super::error::{Failed, json_response};
 use super::question::{Keep, Question};
+use super::reading::check_results;
 use super::{models, stream};
 use crate::app::AppState;
 use crate::auth::Known;
@@ -30,18 +31,28 @@ pub(super) async fn create(
     asked: Asked,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let wish = request::read(&body)?;
+    let wish = request::read(&body).await?;
     let who = models::find(&state, &caller, &wish.model).await?;
     let keep = match (&wish.previous, wish.keep) {
-        (Some(previous), _) => earlier::place_after(&state, &caller, previous).await?,
+        (Some(previous), _) => earlier::place_after(&state, &caller, previous, &wish.input).await?,
         (None, Some(keep)) => keep,
         (None, None) if wish.is_stored => Keep::New,
         (None, None) => Keep::Not,
     };
     let history = earlier::resolved(&state, &caller, wish.input).await?;
-    // Instructions hold for one response, and are not carried over.
-    let system = Some(wish.instructions.into_iter().chain(wish.system).collect());
-    let question = Question { who, asking: wish.asking, system, history, tools: wish.tools, keep };
+    check_results("input", &history, false)?;
+    let question = Question {
+        who,
+        asking: wish.asking,
+        // Instructions hold for one response. System messages in the input stay in the conversation.
+        instructions: wish.instructions,
+        system: None,
+        history,
+        param: "input",
+        option_path: request::option_path,
+        tools: wish.tools,
+        keep,
+    };
     let mut course = question.begin(&state, &caller, &asked).await?;
     let conversation = course.conversation;
     if wish.is_streamed {

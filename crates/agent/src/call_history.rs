@@ -1,0 +1,61 @@
+//! Inline calls in the call log: a turn that continues after a crash takes results from there that its journal misses.
+
+use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message};
+use haft_engine::CallRequest;
+use haft_runs::{LogTail, RunContext, find_logged};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::chat::Chat;
+use crate::result::{failed, shown};
+use crate::transcript::StepCall;
+
+haft_core::templates! {
+    LOST = "chat.lost",
+        "{tool} was sent, and then the server ended; whether it took effect is not known, and it was not sent again",
+        "{tool} 已发送，但服务器随后终止；是否生效未知，未再次发送";
+}
+
+/// A log id by which a later process recognizes an inline call.
+pub(crate) fn log_id(call: &CallId) -> Option<Uuid> {
+    LogTail::of_call(call).map(LogTail::id)
+}
+
+impl Chat {
+    /// The logged result of an inline call. Returns `None` if the log has none, or if it does not hold all of it and the
+    /// call may be repeated.
+    pub(crate) async fn logged(
+        &self,
+        cx: &RunContext,
+        caller: &Caller,
+        call: &StepCall,
+        may_repeat: bool,
+    ) -> Option<Value> {
+        let (history, tail) = (self.0.around.call_history()?, LogTail::of_call(&call.call_id)?);
+        let found = find_logged(history, cx, &call.call_id, tail).await;
+        let result = found?.into_result(&call.call_id, &call.name, caller.locale, may_repeat)?;
+        Some(shown(&result, caller.locale))
+    }
+
+    /// The result of a call that was under way when a process died, and that may not be made again: the logged one, if
+    /// there is one.
+    pub(crate) async fn unknown(
+        &self,
+        cx: &RunContext,
+        caller: &Caller,
+        call: &StepCall,
+        options: CallOptions,
+    ) -> Value {
+        if let Some(result) = self.logged(cx, caller, call, false).await {
+            return result;
+        }
+        let options = CallOptions { log_id: log_id(&call.call_id), ..options };
+        let message = Message::new(&LOST).with("tool", &call.name);
+        let error = CallError::new(ErrorKind::Unknown, message);
+        let request = CallRequest { tool: call.name.clone(), arguments: call.arguments.clone(), options };
+        match self.0.tools.settle(caller, request, error.clone()).await {
+            Ok(result) => shown(&result, caller.locale),
+            Err(_) => failed(&call.call_id, &call.name, error, caller.locale),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Masks secrets in text that comes in pieces, wherever it is cut.
+
+use std::borrow::Cow;
+
+use crate::mask::{MASKED, SHORTEST_FOUND, spellings};
+
+/// The secrets of one stream of text. What could be the beginning of a secret is held back until more is known.
+#[derive(Debug, Clone, Default)]
+pub struct StreamMask {
+    /// All spellings of the secrets, the longest first.
+    patterns: Vec<String>,
+    /// The bytes that a pattern begins with.
+    first_bytes: Vec<u8>,
+}
+
+/// Text of one stream that is held back.
+#[derive(Debug, Clone, Default)]
+pub struct Held {
+    text: String,
+    /// Bytes at its beginning that were given out all the same.
+    released: usize,
+    has_masked: bool,
+}
+
+impl Held {
+    /// Whether a secret was masked since this was asked last.
+    pub fn take_has_masked(&mut self) -> bool {
+        std::mem::take(&mut self.has_masked)
+    }
+
+    /// The bytes that are held back.
+    pub fn len(&self) -> usize {
+        self.text.len() - self.released
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Gives out what is held back. Should more text make a secret of it, the rest of the secret is masked.
+    pub fn release(&mut self) -> String {
+        let given = self.text.get(self.released..).unwrap_or_default().to_owned();
+        self.released = self.text.len();
+        given
+    }
+}
+
+impl StreamMask {
+    /// Ignores secrets of fewer than four characters: they would be found everywhere.
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let secrets = secrets.into_iter().map(str::trim).filter(|secret| secret.len() >= SHORTEST_FOUND);
+        let mut patterns: Vec<String> = secrets.flat_map(spellings).collect();
+        patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.len()));
+        let mut first_bytes: Vec<u8> = patterns.iter().filter_map(|pattern| pattern.bytes().next()).collect();
+        first_bytes.sort_unstable();
+        first_bytes.dedup();
+        Self { patterns, first_bytes }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Takes more text, and returns what certainly holds no part of a secret.
+    pub fn feed(&self, held: &mut Held, more: &str) -> String {
+        held.text.push_str(more);
+        let (clean, rest) = self.scan(&held.text, true);
+        let is_masked = matches!(clean, Cow::Owned(_));
+        // What was released begins a secret, or is none: then it is not given out again.
+        let again = if clean.starts_with(MASKED) { 0 } else { held.released.min(rest) };
+        let clean = clean.get(again..).unwrap_or_default().to_owned();
+        held.text.drain(..rest);
+        held.released = held.released.saturating_sub(rest);
+        held.has_masked |= is_masked;
+        clean
+    }
+
+    /// Returns what was held back: no more text comes.
+    pub fn finish(&self, held: Held) -> String {
+        let (clean, _) = self.scan(&held.text, false);
+        let again = if clean.starts_with(MASKED) { 0 } else { held.released };
+        clean.get(again..).unwrap_or_default().to_owned()
+    }
+
+    /// The whole text without secrets.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.scan(text, false).0
+    }
+
+    /// The text without secrets, and where the rest begins that more text could make a secret.
+    fn scan<'t>(&self, text: &'t str, may_go_on: bool) -> (Cow<'t, str>, usize) {
+        let (mut clean, mut copied, mut at) = (String::new(), 0, 0);
+        let bytes = text.as_bytes();
+        let mut is_masked = false;
+        while let Some(found) = bytes
+            .get(at..)
+            .and_then(|rest| rest.iter().position(|byte| self.first_bytes.binary_search(byte).is_ok()))
+        {
+            at += found;
+            let rest = bytes.get(at..).unwrap_or_default();
+            if may_go_on && self.holds(rest) {
+                break;
+            }
+            match self.patterns.iter().find(|pattern| rest.starts_with(pattern.as_bytes())) {
+                Some(pattern) => {
+                    clean.push_str(text.get(copied..at).unwrap_or_default());
+                    clean.push_str(MASKED);
+                    is_masked = true;
+                    at += pattern.len();
+                    copied = at;
+                }
+                None => at += 1,
+            }
+        }
+        let end = if at < text.len() && may_go_on && self.holds(bytes.get(at..).unwrap_or_default()) {
+            at
+        } else {
+            text.len()
+        };
+        let last = text.get(copied..end).unwrap_or_default();
+        if !is_masked {
+            return (Cow::Borrowed(last), end);
+        }
+        clean.push_str(last);
+        (Cow::Owned(clean), end)
+    }
+
+    /// Whether more text could make this the beginning of a secret.
+    fn holds(&self, rest: &[u8]) -> bool {
+        self.patterns.iter().any(|pattern| pattern.len() > rest.len() && pattern.as_bytes().starts_with(rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mask::Mask;
+
+    const SECRET: &str = "sk-a/sk-a/ü+9";
+
+    #[test]
+    fn a_secret_is_masked_wherever_the_text_is_cut() {
+        let mask = StreamMask::new([SECRET]);
+        let encoded = "sk-a%2Fsk-a%2F%C3%BC%2B9";
+        for text in [
+            format!("My key is {SECRET}, keep it."),
+            format!("{SECRET}{SECRET}sk-a/"),
+            format!("sk-a/{SECRET} and {encoded}"),
+            "sk-a/sk-b, s and sk-a/sk-a/ü+8".to_owned(),
+            String::new(),
+        ] {
+            let expected = Mask::new([SECRET]).text(&text).into_owned();
+            assert!(!expected.contains(SECRET) && !expected.contains(encoded), "{expected}");
+            assert_eq!(mask.text(&text), expected, "{text}");
+            let cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            for (place, first) in cuts.iter().enumerate() {
+                for second in &cuts[place..] {
+                    let (mut held, mut shown) = (Held::default(), String::new());
+                    for piece in [&text[..*first], &text[*first..*second], &text[*second..]] {
+                        shown.push_str(&mask.feed(&mut held, piece));
+                        assert!(expected.starts_with(&shown), "{shown} is not the beginning of {expected}");
+                    }
+                    shown.push_str(&mask.finish(held));
+                    assert_eq!(shown, expected, "cut at {first} and {second}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_could_become_a_secret_is_held_back() {
+        let mask = StreamMask::new([SECRET]);
+        let mut held = Held::default();
+        assert_eq!(mask.feed(&mut held, "All of this, and s"), "All of this, and ");
+        assert_eq!(mask.feed(&mut held, "o on; sk-a/"), "so on; ");
+        assert_eq!(mask.feed(&mut held, "x"), "sk-a/x");
+        assert_eq!(mask.finish(held), "");
+    }
+
+    #[test]
+    fn what_was_released_is_not_given_out_again_and_the_rest_of_a_secret_is_masked() {
+        let mask = StreamMask::new([SECRET]);
+        for (more, expected) in
+            [("o what", "o what"), ("k-a/sk-a/ü+9!", "***!"), ("sk-a/sk-a/ü+9", "s***"), ("", "")]
+        {
+            let mut held = Held::default();
+            assert_eq!(mask.feed(&mut held, "a s"), "a ");
+            assert_eq!((held.len(), held.release(), held.len()), (1, "s".to_owned(), 0));
+            // After `ss` the second letter may begin a secret.
+            let expected = if more.starts_with("sk") { "***" } else { expected };
+            let mut shown = mask.feed(&mut held, more);
+            assert_eq!(held.take_has_masked(), expected.starts_with('*'), "{more}");
+            shown.push_str(&mask.finish(held));
+            assert_eq!(shown, expected, "{more}");
+        }
+    }
+
+    #[test]
+    fn without_a_secret_worth_finding_nothing_is_held_back() {
+        for secrets in [vec![], vec![""], vec!["abc"]] {
+            let mask = StreamMask::new(secrets);
+            assert!(mask.is_empty());
+            assert_eq!(mask.feed(&mut Held::default(), "abc"), "abc");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Tokens and sessions: how long a chosen token must be, how often one may be guessed, and what ends with one.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use futures_util::future::join_all;
+use haft_testkit::{Client, Place, Reply, eventually, run};
+use serde_json::json;
+
+use crate::HAFT;
+use crate::survival::Settings;
+
+/// A client with the session that a login began.
+fn session(url: &str, login: &Reply) -> Client {
+    assert_eq!(login.status, 200, "{}", login.body);
+    let cookie = login.header("set-cookie").expect("a cookie");
+    Client::anonymous(url).with("cookie", cookie.split(';').next().expect("a pair"))
+}
+
+#[tokio::test]
+async fn short_token_of_the_operator_is_refused() {
+    let place = Place::new();
+    let data = place.variables();
+    for token in ["a", "fifteen letters"] {
+        let mut environment: Vec<(&str, &str)> =
+            data.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        environment.push(("HAFT_ADMIN_TOKEN", token));
+        let ended = run(HAFT, &["serve", "--addr", "127.0.0.1:0"], &environment, "").await;
+        assert_eq!(ended.code, 1, "{token}");
+        let length = token.len();
+        let said = format!("HAFT_ADMIN_TOKEN has {length} characters and needs at least 16");
+        assert!(ended.stderr.contains(&said), "{}", ended.stderr);
+    }
+    let (_server, api) = Settings::of(&place).with("HAFT_ADMIN_TOKEN", "sixteen letters.").start().await;
+    assert_eq!(api.get("/api/me").await.status, 200);
+}
+
+#[tokio::test]
+async fn guesses_at_tokens_are_throttled_and_an_old_token_is_not_a_guess() {
+    let place = Place::new();
+    let (server, api) = Settings::of(&place).with("HAFT_TRUSTED_PROXIES", "127.0.0.0/8").start().await;
+    let new = api.post("/api/tokens", &json!({"name": "never used"})).await;
+    let new = new.data()["token"].as_str().expect("a token").to_owned();
+    let status = async |token: &str| Client::new(&server.url, token).get("/api/me").await.status;
+    // A program that keeps sending an expired token does not lock out others.
+    for _ in 0..100 {
+        assert_eq!(status("haft_an_old_token").await, 401);
+    }
+    // Many at once, so that enough of them are looked at for a long pause.
+    let guesses: Vec<String> = (0..200).map(|number| format!("haft_guess_{number}")).collect();
+    for status in join_all(guesses.iter().map(|guess| status(guess))).await {
+        assert!(matches!(status, 401 | 429), "{status}");
+    }
+    let throttled = Client::new(&server.url, "haft_another").get("/api/me").await;
+    assert_eq!((throttled.status, throttled.kind()), (429, "RateLimit"));
+    assert!(throttled.header("retry-after").is_some());
+    // A right guess is not told from a wrong one.
+    assert_eq!(status(&new).await, 429);
+    // Neither is one that is in use at another address.
+    let elsewhere = Client::new(&server.url, &new).with("x-forwarded-for", "198.51.100.1");
+    assert_eq!(elsewhere.get("/api/me").await.status, 200);
+    assert_eq!(status(&new).await, 429);
+    // A token that was valid before from here is accepted, also after people changed.
+    assert_eq!(api.post("/api/tokens", &json!({"name": "another"})).await.status, 201);
+    assert_eq!(api.get("/api/me").await.status, 200);
+}
+
+#[tokio::test]
+async fn session_ends_with_the_token_it_was_made_from() {
+    let place = Place::new();
+    let (server, api) = Settings::of(&place).start().await;
+    let end = "2090-01-01T00:00:00.000Z";
+    let made = api.post("/api/tokens", &json!({"name": "short", "expiresAt": end})).await;
+    let (id, token) =
+        (made.data()["id"].as_str().expect("an id"), made.data()["token"].as_str().expect("one"));
+    let login = Client::anonymous(&server.url).post("/api/login", &json!({"token": token})).await;
+    let session = session(&server.url, &login);
+    assert_eq!(session.get("/api/me").await.status, 200);
+
+    // What the session makes does not outlive the token either.
+    let later = "2099-01-01T00:00:00Z";
+    for body in [json!({"name": "forever"}), json!({"name": "later", "expiresAt": later})] {
+        let made = session.post("/api/tokens", &body).await;
+        assert_eq!((made.status, &made.data()["expiresAt"]), (201, &json!(end)), "{}", made.body);
+    }
+
+    // A password would outlive it, and so would the sessions that the password begins.
+    let own = format!("/api/users/{}", login.data()["user"]["id"].as_str().expect("an id"));
+    let password = json!({"password": "correct horse battery"});
+    for ending in [&session, &Client::new(&server.url, token)] {
+        let refused = ending.send_json(Method::PATCH, &own, &password).await;
+        assert_eq!((refused.status, refused.kind()), (403, "Permission"), "{}", refused.body);
+        assert!(refused.message().contains("cannot set its user's password"), "{}", refused.body);
+    }
+    // A token without an end may set it.
+    assert_eq!(api.send_json(Method::PATCH, &own, &password).await.status, 200);
+    let login = Client::anonymous(&server.url).post("/api/login", &json!({"token": token})).await;
+    let session = self::session(&server.url, &login);
+
+    assert_eq!(api.delete(&format!("/api/tokens/{id}")).await.status, 200);
+    let over = session.get("/api/me").await;
+    assert_eq!((over.status, over.kind()), (401, "Unauthorized"));
+    assert_eq!(session.post("/api/tokens", &json!({"name": "more"})).await.status, 401);
+}
+
+#[tokio::test]
+async fn session_ends_when_the_token_it_was_made_from_expires() {
+    let place = Place::new();
+    let (server, api) = Settings::of(&place).start().await;
+    let end = haft_engine::now().saturating_add(Duration::from_secs(3)).expect("a time");
+    let made = api.post("/api/tokens", &json!({"name": "short", "expiresAt": end.to_string()})).await;
+    let token = made.data()["token"].as_str().expect("a token");
+    let login = Client::anonymous(&server.url).post("/api/login", &json!({"token": token})).await;
+    let session = session(&server.url, &login);
+    assert_eq!(session.get("/api/me").await.status, 200);
+    let is_over = async || session.get("/api/me").await.status == 401;
+    eventually("the session is over", is_over).await;
+    assert!(haft_engine::now() >= end, "it ended before its token");
+    assert_eq!(Client::new(&server.url, token).get("/api/me").await.status, 401);
+}
+
+#[tokio::test]
+async fn session_of_the_operator_ends_with_another_token_of_the_operator() {
+    let place = Place::new();
+    let settings = Settings::of(&place);
+    let (server, _api) = settings.start().await;
+    let login = Client::anonymous(&server.url).post("/api/login", &json!({"token": crate::TOKEN})).await;
+    let cookie = login.header("set-cookie").expect("a cookie").split(';').next().expect("a pair").to_owned();
+    server.terminate();
+    assert_eq!(server.ended().await, Some(0));
+    for (token, status) in [(crate::TOKEN, 200), ("another-token-of-the-tests", 401)] {
+        let (server, _api) = settings.clone().with("HAFT_ADMIN_TOKEN", token).start().await;
+        let session = Client::anonymous(&server.url).with("cookie", &cookie);
+        assert_eq!(session.get("/api/me").await.status, status, "{token}");
+        server.terminate();
+        assert_eq!(server.ended().await, Some(0));
+    }
+}

@@ -1,0 +1,147 @@
+//! What a claim says of a run's user, what is encrypted of a run's arguments, and who stops after an upgrade.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::space::Role;
+use haft_core::{ErrorKind, RunId, SpaceId, UserId};
+use haft_runs::{About, Held, Journal as _, NewRun, Place, Suspended, Wait, WorkerId};
+use haft_store::{RunJournal, Store};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::{both, kind, user};
+
+const LEASE: Duration = Duration::from_secs(30);
+
+async fn journal(store: &Store) -> RunJournal {
+    RunJournal::open(store, 100).await.expect("a journal")
+}
+
+fn new(space: SpaceId, user: Option<UserId>, input: Value) -> NewRun {
+    NewRun {
+        id: RunId::from(Uuid::now_v7()),
+        space,
+        user,
+        program: "call",
+        about: About { lane: "mail".to_owned(), name: "mail".to_owned(), ..About::default() },
+        input: Arc::new(input),
+        priority: 0,
+        delay: Duration::ZERO,
+        most_deaths: 3,
+        key: None,
+        parent: None,
+        place: Place::Queue,
+    }
+}
+
+async fn claim(journal: &RunJournal) -> Held {
+    let claimed = journal.claim(WorkerId(Uuid::now_v7()), 8, LEASE).await.expect("claimed");
+    let [held] = <[Held; 1]>::try_from(claimed.held).expect("one run");
+    held
+}
+
+#[tokio::test]
+async fn claim_says_whether_the_user_may_still_call() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, _) = user(&store, "ada").await;
+        let (bob, _) = user(&store, "bob").await;
+        let team = store.create_space("team", ada.id).await.expect("a space").id;
+        let journal = journal(&store).await;
+        let claim_denied = async |user: Option<UserId>| {
+            journal.start(Arc::new(new(team, user, json!({}))), LEASE).await.expect("started");
+            let held = claim(&journal).await;
+            journal.release(held.lease, Arc::default()).await.expect("released");
+            let again = claim(&journal).await;
+            assert_eq!(held.is_denied, again.is_denied);
+            let ended = haft_runs::Ended {
+                status: haft_runs::RunStatus::Failed,
+                output: Value::Null,
+                is_dead_letter: false,
+            };
+            journal.finish(again.lease, Arc::default(), ended).await.expect("ended");
+            again.is_denied
+        };
+        assert!(claim_denied(Some(bob.id)).await, "not a member");
+        for (role, is_denied) in
+            [(Role::Viewer, true), (Role::Caller, false), (Role::Editor, false), (Role::Admin, false)]
+        {
+            store.put_member(team, bob.id, role).await.expect("a member");
+            assert_eq!(claim_denied(Some(bob.id)).await, is_denied, "{role:?}");
+        }
+        store.set_user_rights(bob.id, false, false).await.expect("deactivated");
+        assert!(claim_denied(Some(bob.id)).await);
+        assert_eq!(store.role_of(team, bob.id).await.expect("read"), None);
+        assert_eq!(store.role_of_member(team, bob.id).await.expect("read"), Some(Role::Admin));
+        store.set_user_rights(bob.id, true, false).await.expect("activated");
+        assert!(!claim_denied(Some(bob.id)).await);
+        assert!(claim_denied(Some(UserId::from(Uuid::now_v7()))).await, "a deleted user");
+        assert!(!claim_denied(None).await, "a run of nobody");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn arguments_that_may_not_be_shown_are_encrypted_and_opened_for_the_worker() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, home) = user(&store, "ada").await;
+        let journal = journal(&store).await;
+        let secret = json!({"text": "hunter22-and-more"});
+        let input = json!({"arguments": secret, "shown": {"text": "***"}, "name": "mail"});
+        let started = new(home.id, Some(ada.id), input.clone());
+        let id = started.id;
+        journal.start(Arc::new(started), LEASE).await.expect("started");
+        let held = claim(&journal).await;
+        assert_eq!(*held.run.input, input);
+        let wait = Wait {
+            key: "approval:1".to_owned(),
+            for_what: "approval".to_owned(),
+            shown: None,
+            at_most: None,
+        };
+        let waits = Suspended { waits: vec![wait], ..Suspended::default() };
+        assert!(journal.suspend(held.lease, waits).await.expect("suspended"));
+        let decision = json!({"isApproved": true, "arguments": secret, "shown": {"text": "***"}});
+        journal
+            .decide(home.id, id, Some(ada.id), true, ("approval:1", decision.clone()))
+            .await
+            .expect("decided");
+        let stored =
+            place.text("SELECT r.input || s.output FROM runs r JOIN run_steps s ON s.run_id = r.id").await;
+        assert!(stored.contains("sealedArguments") && !stored.contains("hunter22"), "{stored}");
+        let listed = journal.list(home.id, &haft_store::RunFilter::default(), &crate::support::all()).await;
+        assert_eq!(listed.expect("a list").0[0].input["shown"], json!({"text": "***"}));
+        let again = claim(&journal).await;
+        assert_eq!(*again.run.input, input);
+        assert_eq!(again.steps[0].output.as_deref(), Some(&decision));
+        assert_eq!(*journal.get(home.id, id).await.expect("read").expect("a run").input, input);
+        // What may be shown is stored as it is.
+        let plain = new(home.id, Some(ada.id), json!({"arguments": {"n": 1}, "name": "mail"}));
+        journal.start(Arc::new(plain), LEASE).await.expect("started");
+        assert_eq!(claim(&journal).await.run.input["arguments"], json!({"n": 1}));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_run_is_claimed_under_a_newer_schema_that_several_processes_share() {
+    both(async |place| {
+        let store = place.open().await;
+        let (ada, home) = user(&store, "ada").await;
+        let journal = journal(&store).await;
+        journal.start(Arc::new(new(home.id, Some(ada.id), json!({}))), LEASE).await.expect("started");
+        assert!(store.check_schema().await.is_ok());
+        place.raw("INSERT INTO schema_version (version) VALUES (1000)").await;
+        let claimed = journal.claim(WorkerId(Uuid::now_v7()), 8, LEASE).await;
+        if store.is_shared() {
+            assert_eq!(kind(claimed), ErrorKind::Conflict);
+            assert_eq!(kind(store.check_schema().await), ErrorKind::Conflict);
+        } else {
+            // Nobody else can have upgraded it while this process holds the directory.
+            assert_eq!(claimed.expect("claimed").held.len(), 1);
+        }
+    })
+    .await;
+}

@@ -1,0 +1,25 @@
+// Circuit breakers that are open or half-open: what the server knows about them.
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+
+import { api, ask, type Schemas } from '@/api/client';
+
+export type Circuit = Schemas['Circuit'];
+
+/** The message counts the seconds until a trial call, and a trial call may close the breaker. */
+const REFRESH = 5_000;
+
+/**
+ * The circuit breakers that are not closed; with `tool`, only those that calls of the tool pass.
+ * `keys` are the open ones as other requests know them: without any, nothing is requested.
+ */
+export function useOpenCircuits(keys: readonly string[], tool?: string): readonly Circuit[] {
+  const { data = [] } = useQuery({
+    queryKey: ['circuits', tool ?? null, ...keys],
+    queryFn: async () => (await ask(api.GET('/api/circuits', { params: { query: { tool } } }))).items.filter(({ state }) => state !== 'closed'),
+    enabled: keys.length > 0,
+    refetchInterval: REFRESH,
+    staleTime: 0,
+    placeholderData: keepPreviousData,
+  });
+  return keys.length === 0 ? [] : data;
+}

@@ -1,0 +1,8 @@
+// The form for a password of one's own over the page that is open; loaded when it is opened.
+import { Dialog } from '@/components/Dialog';
+
+import { PasswordForm } from './PasswordForm';
+
+export default function PasswordDialog({ title, onClose }: { title: string; onClose: () => void }) {
+  return <Dialog title={title} isOpen onClose={onClose}><PasswordForm onDone={onClose} /></Dialog>;
+}
