@@ -1,23 +1,23 @@
-//! Properties that belong to another alternative of a schema than the one that the arguments select.
+//! Properties of other alternatives of a schema than the one that the arguments select.
 //!
-//! Models are shown all alternatives as one object ([`super::flatten`]), so they send such properties in good faith.
+//! Models see all alternatives as one object ([`super::flatten`]), so they may send such properties.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-/// The alternatives of a schema, told apart by the constant of one property.
+/// The alternatives of a schema, selected by the constant of one property.
 #[derive(Debug)]
 pub(super) struct ForeignProperties {
     discriminator: String,
-    /// The properties of each alternative, by its constant.
+    /// The properties of each alternative, by the constant that selects it.
     own: HashMap<String, HashSet<String>>,
     /// The properties of all alternatives.
     known: HashSet<String>,
 }
 
 impl ForeignProperties {
-    /// Returns `None` where no property tells the alternatives apart.
+    /// Returns `None` if no property selects the alternatives.
     pub(super) fn of(schema: &Value) -> Option<Self> {
         let alternatives = schema.get("oneOf").or_else(|| schema.get("anyOf"))?.as_array()?;
         let properties: Option<Vec<&Map<String, Value>>> =
@@ -40,7 +40,7 @@ impl ForeignProperties {
         Some(Self { discriminator, own, known })
     }
 
-    /// Makes properties part of every alternative.
+    /// Adds properties to every alternative.
     pub(super) fn with_in_all<'a>(mut self, names: impl Iterator<Item = &'a str>) -> Self {
         for name in names {
             for own in self.own.values_mut() {
@@ -50,7 +50,7 @@ impl ForeignProperties {
         self
     }
 
-    /// Takes out what belongs to other alternatives, and returns it. What belongs to none stays.
+    /// Removes and returns the properties of other alternatives. Unknown properties are unchanged.
     pub(super) fn take_out(&self, arguments: &mut Map<String, Value>) -> Map<String, Value> {
         if !self.has_any(arguments) {
             return Map::new();
@@ -62,13 +62,13 @@ impl ForeignProperties {
         foreign
     }
 
-    /// Whether there is something to take out.
+    /// Returns true if there are properties of other alternatives.
     pub(super) fn has_any(&self, arguments: &Map<String, Value>) -> bool {
         let own = self.selected_by(arguments);
         own.is_some_and(|own| arguments.keys().any(|name| self.is_foreign(own, name)))
     }
 
-    /// The properties of the alternative that the arguments select.
+    /// Returns the properties of the selected alternative.
     fn selected_by(&self, arguments: &Map<String, Value>) -> Option<&HashSet<String>> {
         self.own.get(arguments.get(&self.discriminator)?.as_str()?)
     }
@@ -85,7 +85,7 @@ mod tests {
     use crate::ToolSchema;
     use crate::call::Validation;
 
-    /// The arguments that are admitted and the names that were ignored, or the message of the refusal.
+    /// Returns the admitted arguments and the ignored names, or the error message.
     fn admitted(
         schema: &super::Value,
         operations: Option<&super::Value>,
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// Alternatives of one operation each, with these properties.
+    /// Builds a schema with one alternative per operation.
     fn operations<const N: usize>(forms: [(&str, super::Value); N]) -> super::Value {
         let forms = forms.map(|(name, more)| {
             let mut properties = json!({"operation": {"const": name}});
@@ -125,7 +125,7 @@ mod tests {
         for (given, expected) in [
             (json!({"operation": "now"}), Ok((now.clone(), names(&[])))),
             (json!({"operation": "now", "date": "x"}), Ok((now.clone(), names(&["date"])))),
-            // It is not looked at either.
+            // The ignored property is not validated either.
             (json!({"operation": "now", "date": {"deep": []}}), Ok((now, names(&["date"])))),
             (
                 json!(r#"{"operation": "diff", "format": "x", "date": "y"}"#),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_whose_alternatives_nothing_tells_apart_ignores_nothing() {
+    fn a_schema_without_a_discriminator_ignores_nothing() {
         let closed =
             |name: &str| json!({"properties": {name: {"type": "string"}}, "additionalProperties": false});
         let schema = json!({"type": "object", "anyOf": [closed("a"), closed("b")]});
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_schema_ignores_what_the_operations_do_not_take_and_keeps_what_it_requires() {
+    fn a_flat_schema_ignores_foreign_properties_except_required_ones() {
         let text = json!({"type": "string"});
         let operations =
             operations([("now", json!({"zone": text})), ("diff", json!({"date": text, "unit": text}))]);
@@ -168,7 +168,7 @@ mod tests {
             let outcome = admitted(&flat, None, given.clone());
             assert_eq!(outcome, Ok((given.clone(), names(&[]))), "{required:?}: no operations are known");
         }
-        // Alternatives of its own come first.
+        // Its own alternatives take precedence.
         let own = json!({"type": "object", "oneOf": [
             {"properties": {"operation": {"const": "now"}, "date": text}},
             {"properties": {"operation": {"const": "diff"}, "unit": text}},
