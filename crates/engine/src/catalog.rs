@@ -1,7 +1,8 @@
-//! The tools that can be called, in memory: one shared layer that everyone sees, one layer per space.
+//! The catalog of callable tools, in memory: one shared layer visible to every space, and one layer per
+//! space.
 //!
-//! Reads take no lock. A change copies the layer it changes, which costs more
-//! the more tools there are; many at once are one change.
+//! Reads take no lock. A change copies the layer that it changes, so its cost grows with the number of tools;
+//! changes of many tools are applied as one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +22,7 @@ use crate::lock::lock;
 use crate::prepare::{Callable, PreparedTool};
 use crate::rate::Limiter;
 use crate::schema::LazySchema;
-use crate::secrets::KnownMask;
+use crate::secrets::CachedMask;
 
 haft_core::templates! {
     NAME_TAKEN = "tool.nameTaken",
@@ -31,7 +32,7 @@ haft_core::templates! {
         "{name} is the name of a tool that comes with the program and cannot be replaced; choose another name",
         "{name} 是程序自带工具的名称，不能被替换；请换一个名称";
     STALE = "tool.stale",
-        "{name} was changed meanwhile: its version is {actual}, not {expected}; read it again and repeat the change",
+        "{name} has been changed: its version is {actual}, not {expected}; read it again and repeat the change",
         "{name} 已被修改：当前版本是 {actual}，不是 {expected}；请重新读取后再修改";
     NOT_FOUND = "tool.notFound",
         "there is no tool {name}",
@@ -41,14 +42,14 @@ haft_core::templates! {
         "没有名为 {name} 的工具；是否想用 {near}？";
 }
 
-/// So many earlier versions are kept ready.
-const MOST_PINNED: usize = 1000;
+/// Maximum number of prepared earlier versions.
+const MAX_PINNED: usize = 1000;
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// One tool, ready to be called.
+/// A prepared tool.
 pub(crate) struct Entry {
-    /// Never the same for two entries of this process.
+    /// Unique among all entries of this process.
     pub(crate) number: u64,
     pub(crate) version: Arc<ToolVersion>,
     pub(crate) name: Arc<str>,
@@ -57,16 +58,16 @@ pub(crate) struct Entry {
     pub(crate) prepared: Arc<dyn Prepared>,
     pub(crate) effect: Effect,
     pub(crate) policy: PolicyRule,
-    /// Of the version that counts now, where this is another: it holds too.
+    /// The policy of the live version, if this entry is another version. Both policies apply.
     pub(crate) live_policy: PolicyRule,
     pub(crate) limiter: Option<Arc<Limiter>>,
     pub(crate) bulkhead: Option<Arc<Bulkhead>>,
-    /// Of the secrets that the last call used.
-    pub(crate) mask: ArcSwapOption<KnownMask>,
+    /// The mask of the secrets that the last call used.
+    pub(crate) mask: ArcSwapOption<CachedMask>,
 }
 
 impl Entry {
-    /// Limits count on over versions for as long as they are the same.
+    /// Creates an entry. Reuses the rate limiter and bulkhead of `before` if their settings have not changed.
     fn new(version: ToolVersion, tool: Callable, before: Option<&Entry>) -> Self {
         let spec = &version.spec;
         let limiter = spec.rate_limit.map(|limit| {
@@ -93,18 +94,18 @@ impl Entry {
         }
     }
 
-    /// Whether nothing has to be compiled before the tool can be called.
+    /// Returns true if all schemas of the tool are compiled.
     pub(crate) fn is_compiled(&self) -> bool {
         self.input.is_compiled() && self.output.as_ref().is_none_or(LazySchema::is_compiled)
     }
 
-    /// The schema of arguments; compiled now, if it is not yet.
+    /// Returns the input schema, and compiles it on first use.
     pub(crate) fn input(&self) -> Result<&ToolSchema, CallError> {
         let document = self.version.spec.input_schema.as_ref();
         self.input.get(document.unwrap_or(&Value::Null), &self.version.spec.name)
     }
 
-    /// The schema of results; compiled now, if it is not yet. Returns `None` if there is none that can be used.
+    /// Returns the output schema, and compiles it on first use. Returns `None` if there is no usable one.
     pub(crate) fn output(&self) -> Option<&ToolSchema> {
         let document = self.version.spec.output_schema.as_ref()?;
         self.output.as_ref()?.get(document, &self.version.spec.name).ok()
@@ -140,41 +141,41 @@ impl Layer {
     }
 }
 
-/// What a change of a tool builds upon.
+/// The state that a change of a tool expects, for optimistic locking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// No tool of that id or name may be there.
+    /// No tool with this id or name exists.
     Absent,
-    /// The tool must be there in this version.
+    /// The tool exists in this version.
     Version(u64),
 }
 
-/// A tool in an earlier version.
+/// An earlier version of a tool.
 #[derive(Clone)]
 struct Pinned {
     entry: Arc<Entry>,
-    /// The number of the entry that counted when it was made.
+    /// The number of the live entry when this one was created.
     live: u64,
 }
 
 #[derive(Default)]
-pub(crate) struct Catalogue {
+pub(crate) struct Catalog {
     shared: ArcSwap<Layer>,
     spaces: ArcSwap<HashMap<SpaceId, Arc<Layer>>>,
     writing: Mutex<()>,
-    /// Tools in earlier versions that somebody calls.
+    /// Earlier versions of tools that callers have pinned.
     pinned: ArcSwap<HashMap<(ToolId, u64), Pinned>>,
-    /// Other names of shared tools.
+    /// Aliases of shared tools.
     aliases: HashMap<&'static str, ToolName>,
 }
 
-impl Catalogue {
-    /// An empty one, in which some tools may be asked for by other names.
+impl Catalog {
+    /// Creates an empty catalog, with aliases of shared tools.
     pub(crate) fn with_aliases(aliases: HashMap<&'static str, ToolName>) -> Self {
         Self { aliases, ..Self::default() }
     }
 
-    /// The tool of that name or id, as a space sees it.
+    /// Returns the tool with this name or id that is visible in a space.
     pub(crate) fn find(&self, space: SpaceId, name_or_id: &str) -> Option<Arc<Entry>> {
         if let Some(entry) = self.shared.load().find(name_or_id) {
             return Some(entry.clone());
@@ -186,22 +187,22 @@ impl Catalogue {
         self.shared.load().find(name.as_str()).cloned()
     }
 
-    /// An entry in another version, where somebody called it before.
+    /// Returns the entry of another version, if it is in the catalog.
     pub(crate) fn pinned(&self, live: &Entry, version: u64) -> Option<Arc<Entry>> {
         let pinned = self.pinned.load();
-        let known = pinned.get(&(live.version.id.clone(), version))?;
-        (known.live == live.number).then(|| known.entry.clone())
+        let pinned = pinned.get(&(live.version.id.clone(), version))?;
+        (pinned.live == live.number).then(|| pinned.entry.clone())
     }
 
-    /// Keeps an entry in another version. What it shares with the one that counts now, they share.
+    /// Adds the entry of another version. It shares the limiter and bulkhead of the live entry.
     pub(crate) fn pin(&self, live: &Entry, version: ToolVersion, tool: Callable) -> Arc<Entry> {
         let _writing = lock(&self.writing);
         let key = (version.id.clone(), version.version);
         let mut pinned = HashMap::clone(&self.pinned.load());
-        let before = pinned.get(&key).map(|known| known.entry.clone());
+        let before = pinned.get(&key).map(|pinned| pinned.entry.clone());
         let entry = Entry::new(version, tool, before.as_deref().or(Some(live)));
         let entry = Arc::new(Entry { live_policy: live.policy.clone(), ..entry });
-        if pinned.len() >= MOST_PINNED {
+        if pinned.len() >= MAX_PINNED {
             pinned.clear();
         }
         pinned.insert(key, Pinned { entry: entry.clone(), live: live.number });
@@ -209,7 +210,7 @@ impl Catalogue {
         entry
     }
 
-    /// All a space sees, by name.
+    /// Returns all tools visible in a space, by name.
     pub(crate) fn list(&self, space: SpaceId) -> Vec<Arc<ToolVersion>> {
         let (shared, spaces) = (self.shared.load(), self.spaces.load());
         let own = spaces.get(&space).map(|layer| layer.by_name.values());
@@ -220,11 +221,11 @@ impl Catalogue {
         tools
     }
 
-    /// The answer to a caller who names a tool that is not there, with the names that are near.
+    /// Returns the error for an unknown tool, with similar names.
     pub(crate) fn unknown(&self, space: SpaceId, name: &str) -> CallError {
         let tools = self.list(space);
         let near = nearest(name, tools.iter().map(|tool| tool.spec.name.as_str()), 3);
-        let name = shown(name);
+        let name = displayable(name);
         let message = match near.as_slice() {
             [] => Message::new(&NOT_FOUND).with("name", name),
             near => Message::new(&NOT_FOUND_NEAR).with("name", name).with("near", near.join(", ")),
@@ -232,7 +233,7 @@ impl Catalogue {
         CallError::new(ErrorKind::NotFound, message).detail("what", "tool").detail("closest", json!(near))
     }
 
-    /// Adds tools that everyone sees: all, or none when a name is taken.
+    /// Adds shared tools: all of them, or none if a name is taken.
     pub(crate) fn add_shared(
         &self,
         tools: Vec<(ToolVersion, PreparedTool)>,
@@ -241,7 +242,7 @@ impl Catalogue {
         let mut layer = Layer::clone(&self.shared.load());
         let mut added = Vec::with_capacity(tools.len());
         for (version, tool) in tools {
-            // A name that a space uses already would hide that space's tool from it.
+            // A name that a space already uses would hide the tool of that space.
             let name = &version.spec.name;
             let taken = layer.by_name.contains_key(name)
                 || self.spaces.load().values().any(|space| space.by_name.contains_key(name));
@@ -265,7 +266,7 @@ impl Catalogue {
         Some(removed.version.clone())
     }
 
-    /// Puts a tool into a space, if nothing is in the way of it.
+    /// Adds or replaces a tool of a space, if its name is free and its version is the expected one.
     pub(crate) fn put(
         &self,
         space: SpaceId,
@@ -283,7 +284,7 @@ impl Catalogue {
         Ok(put)
     }
 
-    /// Puts many tools into a space at once: all of them, or none.
+    /// Adds or replaces many tools of a space: all of them, or none.
     pub(crate) fn put_all(
         &self,
         space: SpaceId,
@@ -302,7 +303,8 @@ impl Catalogue {
         Ok(put)
     }
 
-    /// Says what is in the way of a tool, or gives the one it would take the place of.
+    /// Checks whether a tool can be put into a space. Returns the entry that it would replace, if there is
+    /// one.
     pub(crate) fn check_put(
         &self,
         space: SpaceId,
@@ -348,26 +350,27 @@ impl Catalogue {
         Ok(removed.version.clone())
     }
 
-    /// Whether a space has been loaded, or has been given tools.
+    /// Returns true if the tools of a space have been loaded or added.
     pub(crate) fn has_space(&self, space: SpaceId) -> bool {
         self.spaces.load().contains_key(&space)
     }
 
-    /// The tools of a space with their versions.
+    /// Returns the version of each tool of a space.
     pub(crate) fn versions(&self, space: SpaceId) -> HashMap<ToolId, u64> {
         let spaces = self.spaces.load();
         let entries = spaces.get(&space).into_iter().flat_map(|layer| layer.by_name.values());
         entries.map(|entry| (entry.version.id.clone(), entry.version.version)).collect()
     }
 
-    /// Brings a space to what its source has: these tools changed, and only those of `all` are there.
+    /// Updates a space from its source: replaces the `changed` tools, and removes tools that are not in
+    /// `all`.
     pub(crate) fn renew(&self, space: SpaceId, changed: Vec<(ToolVersion, Callable)>, all: &HashSet<ToolId>) {
         let _writing = lock(&self.writing);
         let mut layer = self.layer(space);
-        let gone: Vec<ToolId> = layer.names.keys().filter(|id| !all.contains(*id)).cloned().collect();
+        let removed: Vec<ToolId> = layer.names.keys().filter(|id| !all.contains(*id)).cloned().collect();
         let mut before: HashMap<ToolId, Arc<Entry>> =
-            gone.iter().filter_map(|id| Some((id.clone(), layer.remove(id)?))).collect();
-        // Two tools may have exchanged their names: all leave before any comes.
+            removed.iter().filter_map(|id| Some((id.clone(), layer.remove(id)?))).collect();
+        // Two tools may have swapped their names, so all changed tools are removed before any is added.
         for (version, _) in &changed {
             before.extend(layer.remove(&version.id).map(|entry| (version.id.clone(), entry)));
         }
@@ -410,8 +413,8 @@ fn conflict(template: &'static Template, name: &ToolName) -> CallError {
         .detail("name", name.as_str())
 }
 
-/// What a caller took for a tool's name, fit to be shown: short, and on one line.
-pub(crate) fn shown(name: &str) -> String {
+/// Returns a name given by a caller in displayable form: shortened and on one line.
+pub(crate) fn displayable(name: &str) -> String {
     let plain = |character: char| if character.is_control() { '\u{fffd}' } else { character };
     let mut shown: String = name.chars().take(64).map(plain).collect();
     if name.chars().nth(64).is_some() {

@@ -1,84 +1,89 @@
-//! What a call would be, for whoever decides how and when to make it: a run, a person who is asked. Nothing runs here.
+//! Preflight: the requirements and effects of a call, for callers that decide when and how to make it, such as a
+//! run or an approval. Nothing here runs the tool.
 
 use std::sync::Arc;
 
 use haft_core::mask::MASKED;
 use haft_core::{
-    Binding, CallError, Caller, Effect, ErrorKind, Policy, Reply, ToolExecutionResult, ToolVersion,
+    Binding, CallError, Caller, Effect, ErrorKind, Policy, ResultDelivery, ToolExecutionResult, ToolVersion,
 };
 use serde_json::Value;
 
 use crate::admit::{AdmittedCall, policy};
-use crate::clean;
-use crate::flight::Flight;
+use crate::call_guard::CallGuard;
+use crate::redaction;
 use crate::service::{CallRequest, ToolService, admit_anywhere};
 
-/// How a tool wants to be called.
+/// The requirements of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bearing {
-    /// Without anybody waiting for it.
+pub struct CallRequirements {
+    /// The call runs as a task; its caller does not wait for the result.
     pub is_async: bool,
-    /// A person may have to be asked, which its arguments decide.
+    /// Approval may be required, depending on the arguments.
     pub may_ask: bool,
-    pub reply: Reply,
+    pub reply: ResultDelivery,
     pub effect: Effect,
-    /// A call uses what belongs to its caller alone, such as `secret://me/NAME`.
+    /// The call uses resources that only its caller may use, such as `secret://me/NAME`.
     pub acts_for_caller: bool,
     /// The version that would be called.
     pub version: u64,
 }
 
-/// Arguments, in the two ways in which they may be seen.
+/// Arguments redacted for two audiences.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
-    pub to_people: Value,
-    pub on_record: Value,
+pub struct RedactedArguments {
+    pub for_people: Value,
+    pub for_record: Value,
 }
 
-/// A call that would be let in.
+/// A call that would be admitted.
 #[derive(Debug, Clone)]
-pub struct Foreseen {
+pub struct PreflightedCall {
     pub tool: Arc<ToolVersion>,
     pub effect: Effect,
-    /// With defaults and all that its binding adds, made to fit. Properties that the call ignores are among them: the
-    /// call leaves them out itself, and its record warns of them.
+    /// With defaults and the binding's values, coerced. Includes properties that the call ignores: the call
+    /// removes them itself, and its record contains a warning for each.
     pub arguments: Arc<Value>,
-    /// A person has to be asked first.
+    /// Approval is required.
     pub asks: bool,
-    /// Why, in the words of whoever wrote the rule.
+    /// The reason, as its author wrote it in the policy rule.
     pub because: Option<String>,
-    pub reply: Reply,
+    pub reply: ResultDelivery,
 }
 
 impl ToolService {
-    /// How a tool wants to be called; nothing where there is no such tool.
-    pub async fn bearing(
+    /// Returns the requirements of a call. Returns `None` if there is no such tool.
+    pub async fn call_requirements(
         &self,
         caller: &Caller,
         tool: &str,
         binding: Option<&Binding>,
-    ) -> Result<Option<Bearing>, CallError> {
+    ) -> Result<Option<CallRequirements>, CallError> {
         self.make_ready(caller.space).await?;
         let Some(entry) = self.entry(caller.space, tool, binding).await? else { return Ok(None) };
         let bound = binding.map(|binding| binding.policy.strictest()).unwrap_or_default();
         let own = entry.policy.strictest().stricter(entry.live_policy.strictest());
-        Ok(Some(Bearing {
+        Ok(Some(CallRequirements {
             is_async: entry.version.spec.run_async,
             may_ask: own.stricter(bound) == Policy::Ask,
-            reply: entry.prepared.reply(),
+            reply: entry.prepared.result_delivery(),
             effect: entry.effect,
             acts_for_caller: entry.prepared.acts_for_caller(),
             version: entry.version.version,
         }))
     }
 
-    /// Lets a call in without making it, or says why it would not be let in.
-    pub async fn foresee(&self, caller: &Caller, request: CallRequest) -> Result<Foreseen, CallError> {
+    /// Admits a call without making it. Returns the reason if it would be rejected.
+    pub async fn preflight(
+        &self,
+        caller: &Caller,
+        request: CallRequest,
+    ) -> Result<PreflightedCall, CallError> {
         let CallRequest { tool, arguments, options } = request;
         self.make_ready(caller.space).await?;
         let binding = options.binding.clone();
         let entry = self.entry(caller.space, &tool, binding.as_deref()).await?;
-        let entry = entry.ok_or_else(|| self.inner().catalogue.unknown(caller.space, &tool))?;
+        let entry = entry.ok_or_else(|| self.inner().catalog.unknown(caller.space, &tool))?;
         let allowed = options.approved();
         let admitted = admit_anywhere(entry, arguments, &allowed).await;
         let AdmittedCall { entry, arguments, ignored, .. } = admitted.map_err(|refusal| refusal.error)?;
@@ -93,51 +98,51 @@ impl ToolService {
         {
             fields.extend(ignored);
         }
-        Ok(Foreseen {
+        Ok(PreflightedCall {
             tool: entry.version.clone(),
             effect: entry.effect,
             asks,
             because: because.map(str::to_owned),
-            reply: entry.prepared.reply(),
+            reply: entry.prepared.result_delivery(),
             arguments,
         })
     }
 
-    /// Arguments as they may be shown: without the secrets of their tool and what opens files; on record, also
-    /// without what the tool's author wants nobody to see.
-    pub async fn shown(
+    /// Redacts arguments: for people, without secrets and signatures of file links; for the record, also
+    /// without the values that the tool's author hides.
+    pub async fn redact_arguments(
         &self,
         caller: &Caller,
         tool: &str,
         binding: Option<&Binding>,
         arguments: &Value,
-    ) -> Result<Shown, CallError> {
+    ) -> Result<RedactedArguments, CallError> {
         self.make_ready(caller.space).await?;
         let Some(entry) = self.entry(caller.space, tool, binding).await? else {
-            return Ok(Shown { to_people: arguments.clone(), on_record: arguments.clone() });
+            return Ok(RedactedArguments { for_people: arguments.clone(), for_record: arguments.clone() });
         };
         let mask = match entry.prepared.secrets().is_empty() {
             true => None,
             false => Some(self.find_mask(&entry, caller).await),
         };
-        let mut to_people = arguments.clone();
-        clean::unsign(&mut to_people);
+        let mut for_people = arguments.clone();
+        redaction::unsign(&mut for_people);
         match &mask {
             None => {}
-            Some(Some(mask)) => mask.value(&mut to_people),
-            // There are some, and nobody can tell which.
-            Some(None) => to_people = Value::from(MASKED),
+            Some(Some(mask)) => mask.value(&mut for_people),
+            // The tool has secrets that cannot be looked up now.
+            Some(None) => for_people = Value::from(MASKED),
         }
-        let mut on_record = to_people.clone();
+        let mut for_record = for_people.clone();
         if let Some(redactor) = entry.prepared.redactor() {
-            redactor.value(&mut on_record);
+            redactor.value(&mut for_record);
         }
-        Ok(Shown { to_people, on_record })
+        Ok(RedactedArguments { for_people, for_record })
     }
 
-    /// Leaves the record of a call that is over without having been made here: refused by a person, cancelled
-    /// while it waited, or sent by a process that is no more.
-    pub async fn settle(
+    /// Records a call that ended without being executed here: denied, cancelled while it waited, or started
+    /// by a process that crashed.
+    pub async fn record_without_running(
         &self,
         caller: &Caller,
         request: CallRequest,
@@ -145,20 +150,20 @@ impl ToolService {
     ) -> Result<ToolExecutionResult, CallError> {
         let CallRequest { tool, arguments, options } = request;
         let inner = self.inner();
-        let place = match &inner.recorder {
+        let slot = match &inner.recorder {
             Some(recorder) => Some(recorder.reserve().await?),
             None => None,
         };
         self.make_ready(caller.space).await?;
         let entry = match self.entry(caller.space, &tool, options.binding.as_deref()).await {
             Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
-            // What is over is on record, also where its version is no longer there.
-            Err(_) => inner.catalogue.find(caller.space, &tool),
+            // The call is recorded even if its version no longer exists.
+            Err(_) => inner.catalog.find(caller.space, &tool),
             Ok(entry) => entry,
         };
-        let mut flight = Flight::start(caller, &options, &tool, entry, inner.events.as_ref(), place);
-        flight.refused(Arc::new(arguments), Vec::new());
-        self.mask(&mut flight, caller).await;
-        Ok(flight.land(Err(error)))
+        let mut guard = CallGuard::start(caller, &options, &tool, entry, inner.events.as_ref(), slot);
+        guard.refused(Arc::new(arguments), Vec::new());
+        self.mask(&mut guard, caller).await;
+        Ok(guard.complete(Err(error)))
     }
 }

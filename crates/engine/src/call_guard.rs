@@ -1,4 +1,5 @@
-//! One call from its first moment to its last: whatever happens to it, subscribers and the sink are told once.
+//! The guard of one call, from start to end. Emits its events and writes its record exactly once, even if it
+//! is cancelled or panics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,25 +7,25 @@ use std::time::{Duration, Instant};
 use haft_core::error::ROOT;
 use haft_core::mask::Mask;
 use haft_core::{
-    CallError, CallId, CallOptions, Caller, ErrorKind, Later, Message, Parked, Reply, ToolExecutionResult,
-    Violation,
+    CallError, CallId, CallOptions, Caller, DeferredCall, ErrorKind, Message, PendingResult, ResultDelivery,
+    ToolExecutionResult, Violation,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::admit::AdmittedCall;
-use crate::catalogue::{Entry, shown};
-use crate::clean::{self, Cleaner, Secrets};
+use crate::catalog::{Entry, displayable};
 use crate::clock::{minted_at, now};
 use crate::events::{CallEvent, Events, Stage};
-use crate::excerpt::Excerpt;
 use crate::execute;
-use crate::record::{CallRecord, Place};
+use crate::record::{CallRecord, RecordSlot};
+use crate::redaction::{self, RecordRedaction, RecordSecrets};
+use crate::truncation::TruncatedJson;
 
 haft_core::templates! {
     FAILED = "call.failed",
-        "the engine failed in the middle of the call",
+        "the engine failed during the call",
         "引擎在调用过程中出现故障";
     NOT_CHECKED = "call.resultNotChecked",
         "the result is too large to be checked against its schema",
@@ -34,59 +35,59 @@ haft_core::templates! {
         "已忽略：它属于另一个操作";
 }
 
-/// Checks of more steps would hold up other calls on the same thread.
+/// Maximum number of validation steps on an async thread. More would delay other calls.
 pub(crate) const HEAVY: u64 = 1_000_000;
 
-/// A call under way. Dropped before it lands, it counts as cancelled by a caller who went away.
-pub(crate) struct Flight<'a> {
+/// A running call. Dropped before it is completed, it counts as cancelled by a caller that disconnected.
+pub(crate) struct CallGuard<'a> {
     caller: &'a Caller,
     options: &'a CallOptions,
     events: Option<&'a Events>,
-    place: Option<Place>,
-    /// The call's own, whatever its caller calls it.
+    slot: Option<RecordSlot>,
+    /// The call's own id; `call_id` may be set by its caller.
     id: Uuid,
     call_id: CallId,
     tool_name: Arc<str>,
     entry: Option<Arc<Entry>>,
-    /// As far as they are known.
+    /// The arguments in their current state: given, merged or coerced.
     arguments: Option<Arc<Value>>,
     coerced: Vec<String>,
     /// Names of arguments that were ignored.
     ignored: Vec<String>,
-    /// Of the call's secrets, once they are revealed.
+    /// Masks the call's secrets, once they are revealed.
     mask: Option<Arc<Mask>>,
-    /// The result as text, where its kind had it.
+    /// The result as JSON text, if its kind provides it.
     text: Option<Arc<str>>,
     attempts: u32,
-    /// Where its caller does not wait for an answer that comes later.
-    parks: bool,
-    later: Option<Box<Later>>,
+    /// The caller does not wait for a deferred result.
+    may_defer: bool,
+    pending: Option<Box<PendingResult>>,
     started: Instant,
     started_at: Timestamp,
-    landed: bool,
+    is_completed: bool,
 }
 
-impl<'a> Flight<'a> {
-    /// `tool` is what the caller called it, `entry` what was found under that name.
+impl<'a> CallGuard<'a> {
+    /// Starts a call. `tool` is the name given by the caller, `entry` the tool found by it.
     pub(crate) fn start(
         caller: &'a Caller,
         options: &'a CallOptions,
         tool: &str,
         entry: Option<Arc<Entry>>,
         events: Option<&'a Events>,
-        place: Option<Place>,
+        slot: Option<RecordSlot>,
     ) -> Self {
         let resumed = options.resumed.as_deref();
         let known = resumed.map(|resumed| resumed.parked.id).or(options.log_id);
         let id = known.unwrap_or_else(Uuid::now_v7);
-        let flight = Self {
+        let guard = Self {
             caller,
             options,
             events,
-            place,
+            slot,
             id,
             call_id: options.call_id.clone().unwrap_or_else(|| CallId::from(id)),
-            tool_name: entry.as_ref().map_or_else(|| shown(tool).into(), |entry| entry.name.clone()),
+            tool_name: entry.as_ref().map_or_else(|| displayable(tool).into(), |entry| entry.name.clone()),
             entry,
             arguments: None,
             coerced: Vec::new(),
@@ -94,36 +95,36 @@ impl<'a> Flight<'a> {
             mask: None,
             text: None,
             attempts: resumed.map_or(0, |resumed| resumed.parked.attempts),
-            parks: false,
-            later: None,
+            may_defer: false,
+            pending: None,
             started: started(id, resumed.is_some()),
             started_at: minted_at(id),
-            landed: false,
+            is_completed: false,
         };
         if resumed.is_none() {
-            flight.tell(|| Stage::Started);
+            guard.emit(|| Stage::Started);
         }
-        flight
+        guard
     }
 
-    /// An answer that comes later is not waited for.
-    pub(crate) fn set_parking(&mut self) {
-        self.parks = true;
+    /// Allows the call to end with a deferred result instead of waiting for it.
+    pub(crate) fn allow_deferral(&mut self) {
+        self.may_defer = true;
     }
 
-    pub(crate) fn parks(&self) -> bool {
-        self.parks
+    pub(crate) fn may_defer(&self) -> bool {
+        self.may_defer
     }
 
-    /// The answer comes later, and nobody waits for it here.
-    pub(crate) fn comes_later(&mut self, later: Box<Later>) {
-        self.later = Some(later);
+    /// Stores a deferred result that the call does not wait for.
+    pub(crate) fn set_pending(&mut self, pending: Box<PendingResult>) {
+        self.pending = Some(pending);
     }
 
-    /// Whether a failure is not the end of a call that parks: looking for its answer failed in a way that passes, or
-    /// it may have been taken on, and whoever took it calls back.
-    pub(crate) fn may_go_on(&self, error: &CallError) -> bool {
-        if !self.parks {
+    /// Returns true if a deferrable call continues in spite of this error: polling failed temporarily, or the
+    /// upstream may have accepted the call and will deliver its result by callback.
+    pub(crate) fn may_continue(&self, error: &CallError) -> bool {
+        if !self.may_defer {
             return false;
         }
         let kind = error.kind();
@@ -137,23 +138,22 @@ impl<'a> Flight<'a> {
             );
             return is_ours || error.is_retryable();
         }
-        let reply = self.entry.as_ref().map(|entry| entry.prepared.reply());
-        let is_heard = matches!(reply, Some(Reply::CalledBack { .. })) && self.attempts > 0;
-        let may_be_taken = matches!(kind, ErrorKind::Timeout | ErrorKind::Network | ErrorKind::Server);
-        is_heard && may_be_taken && !error.did_nothing()
+        let reply = self.entry.as_ref().map(|entry| entry.prepared.result_delivery());
+        let has_callback = matches!(reply, Some(ResultDelivery::Callback { .. })) && self.attempts > 0;
+        let may_be_accepted = matches!(kind, ErrorKind::Timeout | ErrorKind::Network | ErrorKind::Server);
+        has_callback && may_be_accepted && !error.did_nothing()
     }
 
-    /// Leaves a call that was parked as it was: nothing came of looking, and it may be looked at again.
-    pub(crate) fn miss(&mut self) {
-        self.landed = true;
+    /// Leaves a deferred call unchanged after polling gave no result. It can be polled again.
+    pub(crate) fn leave_pending(&mut self) {
+        self.is_completed = true;
     }
 
-    /// Leaves the call as it is, to go on another time, where its answer comes later. Nothing is on record of it
-    /// until it lands.
-    pub(crate) fn park(&mut self) -> Option<Box<Parked>> {
-        let later = *self.later.take()?;
-        self.landed = true;
-        Some(Box::new(Parked { id: self.id, attempts: self.attempts, later }))
+    /// Suspends the call if its result is deferred. Its record is written when it completes.
+    pub(crate) fn defer(&mut self) -> Option<Box<DeferredCall>> {
+        let pending = *self.pending.take()?;
+        self.is_completed = true;
+        Some(Box::new(DeferredCall { id: self.id, attempts: self.attempts, later: pending }))
     }
 
     pub(crate) fn call_id(&self) -> &CallId {
@@ -179,31 +179,32 @@ impl<'a> Flight<'a> {
         self.coerced = coerced;
     }
 
-    /// What its record may not hold.
-    pub(crate) fn masked_by(&mut self, mask: Option<Arc<Mask>>) {
+    /// Sets the mask for the record.
+    pub(crate) fn set_mask(&mut self, mask: Option<Arc<Mask>>) {
         self.mask = mask;
     }
 
-    /// The tool whose secrets the record may hold, as long as nobody has looked them up.
-    pub(crate) fn unmasked(&self) -> Option<&Arc<Entry>> {
+    /// Returns the tool whose secrets have to be looked up before the record is written, if they have not
+    /// been.
+    pub(crate) fn entry_to_mask(&self) -> Option<&Arc<Entry>> {
         let entry = self.entry.as_ref().filter(|entry| !entry.prepared.secrets().is_empty());
-        entry.filter(|_| self.place.is_some() && self.mask.is_none())
+        entry.filter(|_| self.slot.is_some() && self.mask.is_none())
     }
 
-    pub(crate) fn written_as(&mut self, text: Option<Arc<str>>) {
+    pub(crate) fn set_text(&mut self, text: Option<Arc<str>>) {
         self.text = text;
     }
 
-    pub(crate) fn attempting(&mut self, attempt: u32) {
+    pub(crate) fn set_attempt(&mut self, attempt: u32) {
         self.attempts = attempt;
     }
 
-    pub(crate) fn retrying(&self, error: ErrorKind, pause: Duration) {
-        self.tell(|| Stage::Retrying { error, pause });
+    pub(crate) fn emit_retrying(&self, error: ErrorKind, pause: Duration) {
+        self.emit(|| Stage::Retrying { error, pause });
     }
 
-    /// Ends the call: tells subscribers, leaves the record, answers.
-    pub(crate) fn land(mut self, outcome: Result<(Arc<Value>, bool), CallError>) -> ToolExecutionResult {
+    /// Completes the call: emits its last event, writes its record, returns its result.
+    pub(crate) fn complete(mut self, outcome: Result<(Arc<Value>, bool), CallError>) -> ToolExecutionResult {
         let cached = outcome.as_ref().is_ok_and(|(_, cached)| *cached);
         let outcome = outcome.map(|(data, _)| data).map_err(|error| match &self.mask {
             Some(mask) => error.masked(mask),
@@ -221,15 +222,15 @@ impl<'a> Flight<'a> {
     }
 
     fn finish(&mut self, outcome: &Result<Arc<Value>, CallError>, cached: bool) -> Duration {
-        self.landed = true;
+        self.is_completed = true;
         let duration = self.started.elapsed();
-        self.tell(|| match outcome {
+        self.emit(|| match outcome {
             Ok(_) => Stage::Completed { duration, cached },
             Err(error) if error.kind() == ErrorKind::Cancelled => Stage::Cancelled { duration },
             Err(error) => Stage::Failed { duration, error: error.kind() },
         });
-        if let Some(place) = self.place.take() {
-            place.fill(self.record(outcome, cached, duration));
+        if let Some(slot) = self.slot.take() {
+            slot.send(self.record(outcome, cached, duration));
         }
         duration
     }
@@ -242,14 +243,14 @@ impl<'a> Flight<'a> {
     ) -> CallRecord {
         let (given, coerced) = (self.arguments.take(), std::mem::take(&mut self.coerced));
         let text = self.text.take();
-        let cleaner = self.cleaner();
-        let arguments = given.map(|given| cleaner.arguments(&given)).unwrap_or_default();
-        let kept = match outcome {
+        let redaction = self.redaction();
+        let arguments = given.map(|given| redaction.arguments(&given)).unwrap_or_default();
+        let recorded = match outcome {
             Ok(data) => {
-                let kept = text.and_then(Excerpt::whole).unwrap_or_else(|| Excerpt::of(data));
-                Ok(clean::result(kept, data, &arguments))
+                let excerpt = text.and_then(TruncatedJson::whole).unwrap_or_else(|| TruncatedJson::of(data));
+                Ok(redaction::result(excerpt, data, &arguments))
             }
-            Err(error) => Err(cleaner.error(error, &arguments)),
+            Err(error) => Err(redaction.error(error, &arguments)),
         };
         CallRecord {
             id: self.id,
@@ -266,28 +267,29 @@ impl<'a> Flight<'a> {
             source: self.caller.source,
             request: self.caller.request.clone(),
             arguments,
-            outcome: kept,
+            outcome: recorded,
             attempts: self.attempts,
             cached,
-            coerced: cleaner.paths(coerced),
+            coerced: redaction.paths(coerced),
             warnings: self.warnings(outcome),
             duration,
             started_at: self.started_at,
         }
     }
 
-    fn cleaner(&self) -> Cleaner<'_> {
+    fn redaction(&self) -> RecordRedaction<'_> {
         let prepared = self.entry.as_ref().map(|entry| &*entry.prepared);
         let has_secrets = prepared.is_some_and(|prepared| !prepared.secrets().is_empty());
         let secrets = match &self.mask {
-            Some(mask) => Secrets::Known(mask),
-            None if has_secrets => Secrets::Unknown,
-            None => Secrets::None,
+            Some(mask) => RecordSecrets::Known(mask),
+            None if has_secrets => RecordSecrets::Unknown,
+            None => RecordSecrets::None,
         };
-        Cleaner { secrets, redactor: prepared.and_then(|prepared| prepared.redactor()) }
+        RecordRedaction { secrets, redactor: prepared.and_then(|prepared| prepared.redactor()) }
     }
 
-    /// Arguments that were ignored, and a result that is not as promised: the call goes through, the record says so.
+    /// Returns warnings for the record: ignored arguments, and a result that does not conform to its schema.
+    /// The call succeeds anyway.
     fn warnings(&self, outcome: &Result<Arc<Value>, CallError>) -> Vec<Violation> {
         let schema = self.entry.as_ref().and_then(|entry| entry.output());
         let ignored = self.ignored.iter().map(|name| Violation::new(name.as_str(), Message::new(&IGNORED)));
@@ -301,7 +303,7 @@ impl<'a> Flight<'a> {
         ignored.chain(misfits).collect()
     }
 
-    fn tell(&self, stage: impl FnOnce() -> Stage) {
+    fn emit(&self, stage: impl FnOnce() -> Stage) {
         let Some(events) = self.events else { return };
         events.publish(|| CallEvent {
             stage: stage(),
@@ -316,17 +318,17 @@ impl<'a> Flight<'a> {
     }
 }
 
-/// When a call began. One that was parked began earlier, maybe in another process.
+/// Returns the start of a call. A resumed call may have started in another process.
 fn started(id: Uuid, is_resumed: bool) -> Instant {
     let at = Instant::now();
     let ago = if is_resumed { now().duration_since(minted_at(id)) } else { SignedDuration::ZERO };
     Duration::try_from(ago).ok().and_then(|ago| at.checked_sub(ago)).unwrap_or(at)
 }
 
-impl Drop for Flight<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        // One that was parked goes on another time, whoever carried it on.
-        if !self.landed && self.options.resumed.is_none() {
+        // A resumed call stays pending: it can be resumed again.
+        if !self.is_completed && self.options.resumed.is_none() {
             let (kind, template) = if std::thread::panicking() {
                 (ErrorKind::Internal, &FAILED)
             } else {

@@ -1,4 +1,4 @@
-//! What a caller gets back, whatever happens on the way.
+//! Results that callers get, for successful, failed and rejected calls.
 
 use haft_engine::{CallOptions, ErrorKind, Locale, Policy, Tool};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{builder, call, call_with, failed, failing, mock};
 
 #[tokio::test]
-async fn a_success_has_the_form_of_the_contract() {
+async fn a_success_has_the_documented_form() {
     let tools = builder().build();
     tools.register(mock(json!([{"data": {"temperature": 20}}]))).expect("registered");
     let options = CallOptions::default().call_id("call_7".parse().expect("an id"));
@@ -20,7 +20,7 @@ async fn a_success_has_the_form_of_the_contract() {
 }
 
 #[tokio::test]
-async fn a_failure_is_an_answer_too() {
+async fn a_failure_is_a_result() {
     let tools = builder().build();
     let schema = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
     tools.register(mock(json!([])).input_schema(schema)).expect("registered");
@@ -40,7 +40,7 @@ async fn a_failure_is_an_answer_too() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_told_with_the_names_that_are_near() {
+async fn an_unknown_tool_is_reported_with_similar_names() {
     let tools = builder().build();
     for name in ["weather_now", "weather_week", "calculator"] {
         tools.register(Tool::new(name, "A mock.", "mock", json!({}))).expect("registered");
@@ -56,7 +56,7 @@ async fn an_unknown_tool_is_told_with_the_names_that_are_near() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_off_answers_so() {
+async fn an_inactive_tool_is_rejected() {
     let tools = builder().build();
     tools.register(mock(json!([])).inactive()).expect("registered");
     assert_eq!(
@@ -116,7 +116,7 @@ async fn a_dry_run_checks_everything_and_runs_nothing() {
 }
 
 #[tokio::test]
-async fn options_keep_the_bounds_of_the_fields() {
+async fn options_have_the_limits_of_the_fields() {
     let tools = builder().build();
     tools.register(mock(json!([{"data": 1}]))).expect("registered");
     for (options, field) in [
@@ -130,7 +130,7 @@ async fn options_keep_the_bounds_of_the_fields() {
 }
 
 #[tokio::test]
-async fn strict_takes_only_what_fits() {
+async fn strict_validation_does_not_coerce() {
     let tools = builder().build();
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
     tools.register(mock(json!([])).input_schema(schema)).expect("registered");

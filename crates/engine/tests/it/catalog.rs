@@ -1,4 +1,4 @@
-//! The catalogue: registering, looking, spaces, versions, and kinds from outside.
+//! The catalog: registering, finding, spaces, versions, and kinds from outside the engine.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn names(tools: &[Arc<ToolVersion>]) -> Vec<String> {
 }
 
 #[test]
-fn tools_are_registered_listed_and_taken_away() {
+fn tools_are_registered_listed_and_removed() {
     let tools = builder().build();
     tools.register_all([named("b"), named("a")]).expect("registered");
     assert_eq!(names(&tools.list()), ["a", "b"]);
@@ -39,7 +39,7 @@ fn tools_are_registered_listed_and_taken_away() {
 }
 
 #[test]
-fn a_name_twice_is_an_error_and_many_are_all_or_none() {
+fn duplicate_names_are_rejected_and_batches_are_atomic() {
     let tools = builder().build();
     tools.register(named("a")).expect("registered");
     let error = tools.register(named("a")).expect_err("taken");
@@ -53,7 +53,7 @@ fn a_name_twice_is_an_error_and_many_are_all_or_none() {
 }
 
 #[test]
-fn a_definition_is_validated_without_being_kept() {
+fn a_definition_is_validated_without_being_registered() {
     let tools = builder().build();
     tools.validate(named("a")).expect("fine");
     assert!(tools.list().is_empty());
@@ -94,7 +94,7 @@ fn arguments_are_validated_without_a_call() {
     assert_eq!(kind("u", json!({})), ErrorKind::NotFound);
 }
 
-/// A kind as somebody outside would write it.
+/// A kind as an embedding program would write it.
 struct Shout;
 
 struct Shouting {
@@ -144,7 +144,7 @@ impl Prepared for Shouting {
 }
 
 #[tokio::test]
-async fn a_kind_from_outside_is_like_any_other() {
+async fn a_kind_from_outside_works_like_any_other() {
     let tools = ToolService::builder().kind(Shout).build();
     let added =
         tools.register(Tool::new("s", "Shouts.", "YELL", json!({"suffix": "!"}))).expect("registered");
@@ -190,7 +190,7 @@ fn version(
 }
 
 #[tokio::test]
-async fn a_space_sees_the_shared_tools_and_its_own_and_nothing_else() {
+async fn a_space_sees_only_shared_tools_and_its_own() {
     let tools = builder().build();
     tools.register(named("everyone")).expect("registered");
     let (one, prepared) = version(&tools, 7, "mine", 1);
@@ -221,7 +221,7 @@ async fn a_space_sees_the_shared_tools_and_its_own_and_nothing_else() {
 }
 
 #[test]
-fn a_space_cannot_shadow_what_everyone_sees_nor_take_a_name_twice() {
+fn a_space_cannot_shadow_shared_tools_or_use_a_name_twice() {
     let tools = builder().build();
     tools.register(named("calculator")).expect("registered");
     let mine = tools.in_space(space(1));
@@ -236,7 +236,7 @@ fn a_space_cannot_shadow_what_everyone_sees_nor_take_a_name_twice() {
 }
 
 #[test]
-fn a_change_builds_upon_the_version_it_read() {
+fn a_change_requires_the_version_that_it_read() {
     let tools = builder().build();
     let mine = tools.in_space(space(1));
     let (tool, prepared) = version(&tools, 1, "a", 1);
@@ -251,7 +251,7 @@ fn a_change_builds_upon_the_version_it_read() {
     assert_eq!(stale.kind(), ErrorKind::Conflict);
     assert_eq!(
         stale.message().to_string(),
-        "renamed was changed meanwhile: its version is 2, not 1; read it again and repeat the change"
+        "renamed has been changed: its version is 2, not 1; read it again and repeat the change"
     );
     let id = ToolId::Uuid(Uuid::from_u128(1));
     assert_eq!(mine.remove(&id, Some(1)).expect_err("stale").kind(), ErrorKind::Conflict);
@@ -262,7 +262,7 @@ fn a_change_builds_upon_the_version_it_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_see_whole_states_while_tools_come_and_go() {
+async fn readers_see_consistent_states_during_changes() {
     let tools = builder().build();
     tools.register(named("always")).expect("registered");
     let writer = {
@@ -284,7 +284,7 @@ async fn readers_see_whole_states_while_tools_come_and_go() {
 }
 
 #[test]
-fn a_tool_for_everyone_cannot_hide_the_tool_of_a_space() {
+fn a_shared_tool_cannot_hide_a_tool_of_a_space() {
     let tools = builder().build();
     let (mine, prepared) = version(&tools, 1, "report", 1);
     tools.in_space(space(1)).put(mine, prepared, Expected::Absent).expect("created");
@@ -303,7 +303,7 @@ fn a_whole_definition_can_come_as_json() {
 }
 
 #[tokio::test]
-async fn large_arguments_are_checked_without_holding_up_the_thread() {
+async fn large_arguments_are_validated_on_a_blocking_thread() {
     let tools = builder().build();
     let schema =
         json!({"type": "object", "properties": {"n": {"type": "array", "items": {"type": "integer"}}}});
