@@ -1,4 +1,4 @@
-//! Bodies read as they come: piece by piece, within the limits, and never more than was asked for.
+//! Streamed bodies: chunks, limits, and errors in the middle.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use haft_core::{CallError, ErrorKind};
-use haft_egress::{Egress, Limits, Opened, Policy, Request};
+use haft_egress::{Egress, Limits, Request, RequestPolicy, StreamedResponse};
 use haft_testkit::Upstream;
 use http::Method;
 use tokio::io::AsyncWriteExt;
@@ -16,11 +16,11 @@ use tokio::sync::Semaphore;
 
 use crate::support::{Then, limits, limits_of, open_loopback, pause, raw, read_head, url};
 
-async fn open(egress: &Egress, target: &str, limits: Limits) -> Result<Opened, CallError> {
-    egress.open(Policy::Operator, Request::new(Method::GET, &url(target))?, limits).await
+async fn open(egress: &Egress, target: &str, limits: Limits) -> Result<StreamedResponse, CallError> {
+    egress.open(RequestPolicy::Operator, Request::new(Method::GET, &url(target))?, limits).await
 }
 
-async fn all(opened: &mut Opened) -> Result<Vec<u8>, CallError> {
+async fn all(opened: &mut StreamedResponse) -> Result<Vec<u8>, CallError> {
     let mut whole = Vec::new();
     while let Some(piece) = opened.chunk().await? {
         assert!(!piece.is_empty(), "a piece is never empty");
@@ -29,7 +29,7 @@ async fn all(opened: &mut Opened) -> Result<Vec<u8>, CallError> {
     Ok(whole)
 }
 
-/// The two halves of a body, the first of which can be decoded without the second.
+/// The two halves of a body. The first half can be decoded without the second.
 fn halves(coding: &str) -> (Vec<u8>, Vec<u8>) {
     fn both<E: Write>(
         mut encoder: E,
@@ -63,7 +63,7 @@ fn halves(coding: &str) -> (Vec<u8>, Vec<u8>) {
     }
 }
 
-/// A server that sends the second half only when it is let.
+/// A server that sends the second half when the gate opens.
 async fn in_halves(coding: &'static str, gate: Arc<Semaphore>) -> Upstream {
     let (first, second) = halves(coding);
     Upstream::raw(move |mut stream| {
@@ -84,7 +84,7 @@ async fn in_halves(coding: &'static str, gate: Arc<Semaphore>) -> Upstream {
 }
 
 #[tokio::test]
-async fn what_came_is_given_before_the_rest_is_there_in_every_coding() {
+async fn chunks_are_returned_before_the_rest_arrives_in_every_coding() {
     let egress = open_loopback();
     for coding in ["identity", "gzip", "deflate", "br", "zstd"] {
         let gate = Arc::new(Semaphore::new(0));
@@ -103,7 +103,7 @@ async fn what_came_is_given_before_the_rest_is_there_in_every_coding() {
 }
 
 #[tokio::test]
-async fn the_limit_is_over_all_pieces_together() {
+async fn the_limit_covers_all_chunks() {
     let egress = open_loopback();
     for coding in ["identity", "gzip", "zstd"] {
         for (limit, is_allowed) in [(13, true), (12, false), (7, false)] {
@@ -125,12 +125,12 @@ async fn the_limit_is_over_all_pieces_together() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_gives_what_there_was_and_then_an_error() {
+async fn a_truncated_body_returns_its_chunks_and_then_an_error() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this";
     for then in [Then::Close, Then::Reset] {
         let server = raw(head, then).await;
         let mut opened = open(&open_loopback(), &server.url("/"), limits()).await.expect("an answer");
-        // A reset may overtake what was sent before it.
+        // A reset may overtake data that was sent before it.
         let broken = loop {
             match opened.chunk().await {
                 Ok(piece) => assert_eq!(piece.expect("not the end"), "only this"),
@@ -143,7 +143,7 @@ async fn a_body_that_breaks_off_gives_what_there_was_and_then_an_error() {
 }
 
 #[tokio::test]
-async fn the_deadline_holds_for_the_body_too() {
+async fn the_deadline_covers_the_body() {
     let server = raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this", Then::Wait).await;
     let limits = limits_of(Duration::from_millis(300), 1_000);
     let mut opened = open(&open_loopback(), &server.url("/"), limits).await.expect("an answer");
@@ -153,7 +153,7 @@ async fn the_deadline_holds_for_the_body_too() {
 }
 
 #[tokio::test]
-async fn a_failure_is_read_whole_and_says_what_it_is() {
+async fn a_failed_response_can_be_read_completely() {
     let body = "HTTP/1.1 429 X\r\nretry-after: 7\r\ncontent-length: 4\r\nconnection: close\r\n\r\nslow";
     let server = raw(body, Then::Close).await;
     let opened = open(&open_loopback(), &server.url("/"), limits()).await.expect("an answer");
@@ -161,11 +161,11 @@ async fn a_failure_is_read_whole_and_says_what_it_is() {
     assert_eq!(opened.headers()["retry-after"], "7");
     let answer = opened.whole().await.expect("its body");
     assert_eq!((answer.status.as_u16(), &answer.body[..]), (429, &b"slow"[..]));
-    assert_eq!(answer.pause_asked_for(), Some(Duration::from_secs(7)));
+    assert_eq!(answer.requested_pause(), Some(Duration::from_secs(7)));
 }
 
 #[tokio::test]
-async fn redirects_are_followed_by_the_same_rules() {
+async fn redirects_are_followed_before_streaming() {
     let egress = open_loopback();
     let there = raw("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nthere", Then::Wait).await;
     let location = there.url("/");
@@ -177,13 +177,13 @@ async fn redirects_are_followed_by_the_same_rules() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_let_go_at_the_end_serves_again() {
+async fn a_drained_connection_is_reused() {
     let egress = open_loopback();
     let server = Upstream::start(|_| haft_testkit::reply(200, &[], "all of it")).await;
     for _ in 0..3 {
         let mut opened = open(&egress, &server.url("/"), limits()).await.expect("an answer");
         assert_eq!(opened.chunk().await.expect("a piece").expect("a piece"), "all of it");
-        opened.let_go().await;
+        opened.drain().await;
         pause().await;
     }
     assert_eq!(server.connections(), 1);

@@ -1,4 +1,4 @@
-//! What came back, read within limits.
+//! HTTP responses, read within limits.
 
 use bytes::Bytes;
 use haft_core::CallError;
@@ -14,35 +14,35 @@ use crate::destination::Destination;
 use crate::failure;
 use crate::request::Request;
 
-/// So much is read of an answer that is a failure.
+/// Maximum size of the body of a failed response.
 const FAILURE_BYTES: usize = 64 << 10;
 
-/// An answer with its body decoded.
+/// A response with its decoded body.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct EgressResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// Somebody else answered first, and sent us on.
+    /// True if an earlier server redirected the request.
     pub was_redirected: bool,
-    /// Where it came from, after redirects.
+    /// The origin that sent the response, after redirects.
     pub from: Destination,
     path: PathAndQuery,
 }
 
-impl Answer {
-    /// What was brought to us, in place of an answer that we asked for.
-    pub fn brought(headers: HeaderMap, body: Bytes, from: Destination) -> Self {
+impl EgressResponse {
+    /// Wraps a delivered body, such as that of a callback, as a successful response.
+    pub fn delivered(headers: HeaderMap, body: Bytes, from: Destination) -> Self {
         let path = PathAndQuery::from_static("/");
         Self { status: StatusCode::OK, headers, body, was_redirected: false, from, path }
     }
 
-    /// The whole URL it came from, after redirects.
+    /// Returns the URL that sent the response, after redirects.
     pub fn url(&self) -> Url {
         self.from.join(&self.path)
     }
 
-    /// Reads the body to its end, or to the limit. Dropping what is left ends the connection.
+    /// Reads the body to its end, or to the limit. Dropping the unread rest closes the connection.
     pub(crate) async fn read(
         response: Response<Incoming>,
         request: &Request,
@@ -55,7 +55,8 @@ impl Answer {
         let body = if !has_body {
             Bytes::new()
         } else if is_failure {
-            // Of a failure the beginning is enough; nothing about its body may hide that there was one.
+            // The beginning of a failed response is enough, and an error in its body must not hide the
+            // failure.
             read_some(&head.headers, body, &request.to, limit.min(FAILURE_BYTES)).await
         } else {
             read_all(&head.headers, body, &request.to, limit).await?
@@ -77,7 +78,7 @@ async fn read_all(
     decoder.finish()
 }
 
-/// As much as can be had.
+/// Reads as much as possible, ignoring errors.
 async fn read_some(headers: &HeaderMap, mut body: Incoming, from: &Destination, limit: usize) -> Bytes {
     let Ok(mut decoder) = Decoder::new(headers, limit) else { return Bytes::new() };
     if read_into(&mut decoder, &mut body, from).await.is_err() {
@@ -96,7 +97,7 @@ async fn read_into(decoder: &mut Decoder, body: &mut Incoming, from: &Destinatio
     Ok(())
 }
 
-/// Refuses a body that says itself that it is too large.
+/// Rejects a body whose announced length exceeds the limit.
 pub(crate) fn refuse_announced(headers: &HeaderMap, limit: usize) -> Result<(), CallError> {
     let is_plain = !headers.contains_key(CONTENT_ENCODING);
     let is_too_large = is_plain && announced(headers).is_some_and(|length| length > limit as u64);
