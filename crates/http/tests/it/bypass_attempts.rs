@@ -1,4 +1,4 @@
-//! Ways around a tool's rules that are closed: redirects, odd methods, second voices, unreadable failures.
+//! Attempts to bypass a tool's rules: redirects, odd methods, repeated fields, unreadable failures.
 
 use haft_engine::{ErrorKind, Locale};
 use haft_testkit::{json_reply, reply};
@@ -7,14 +7,14 @@ use serde_json::json;
 use crate::support::{Stage, with};
 
 #[tokio::test]
-async fn an_order_is_not_placed_again_because_its_page_is_busy() {
+async fn a_write_is_not_repeated_if_its_redirect_fails() {
     for (status, kind) in [(503, ErrorKind::Server), (429, ErrorKind::RateLimit)] {
         let stage = Stage::answering(&[], move |seen| match seen.target.as_str() {
             "/orders" => reply(303, &[("location", "/orders/1")], ""),
             _ => reply(status, &[], "busy"),
         })
         .await;
-        let made = stage.made(stage.at("/orders", json!({"method": "POST"})), json!({})).await;
+        let made = stage.call_with(stage.config_at("/orders", json!({"method": "POST"})), json!({})).await;
         let case = status.to_string();
         assert_eq!(made.error(&case).kind(), kind, "{case}");
         let orders = made.seen.iter().filter(|seen| seen.method == "POST").count();
@@ -24,7 +24,7 @@ async fn an_order_is_not_placed_again_because_its_page_is_busy() {
 }
 
 #[tokio::test]
-async fn the_generic_form_does_not_leave_its_base_by_a_redirect() {
+async fn the_generic_form_does_not_follow_redirects_outside_its_base() {
     let stage = Stage::answering(&[], |seen| match seen.target.as_str() {
         "/v1/go?to=/admin" => reply(302, &[("location", "/admin")], ""),
         "/v1/go?to=/v1/items" => reply(302, &[("location", "/v1/items")], ""),
@@ -32,9 +32,9 @@ async fn the_generic_form_does_not_leave_its_base_by_a_redirect() {
     })
     .await;
     let config = json!({"baseUrl": stage.up.url("/v1"), "headers": {"X-Key": "k-123456"}});
-    let stays = stage.made(config.clone(), json!({"url": "/go?to=/v1/items", "method": "GET"})).await;
+    let stays = stage.call_with(config.clone(), json!({"url": "/go?to=/v1/items", "method": "GET"})).await;
     assert_eq!(stays.data("stays"), &json!({"at": "/v1/items"}));
-    let leaves = stage.made(config, json!({"url": "/go?to=/admin", "method": "GET"})).await;
+    let leaves = stage.call_with(config, json!({"url": "/go?to=/admin", "method": "GET"})).await;
     let (kind, words) = leaves.failed("leaves");
     assert_eq!(kind, ErrorKind::Permission, "{words}");
     assert!(words.starts_with("Not allowed: the request would leave http://127.0.0.1:"), "{words}");
@@ -42,70 +42,72 @@ async fn the_generic_form_does_not_leave_its_base_by_a_redirect() {
 }
 
 #[tokio::test]
-async fn a_model_can_neither_choose_other_methods_nor_speak_for_the_tool() {
+async fn a_model_can_neither_choose_other_methods_nor_override_the_tool() {
     let stage = Stage::new().await;
     let key = json!({"type": "apiKey", "in": "query", "name": "key", "value": "secret-12345"});
     let generic = json!({"baseUrl": stage.up.url("/v1"), "auth": key, "query": {"tenant": "a"}});
     for (arguments, path) in [
         (json!({"url": "/x", "method": "CONNECT"}), "method: must be one of GET, POST"),
         (json!({"url": "/x", "method": "FOO BAR"}), "method: must be one of GET, POST"),
-        (json!({"url": "/x?key=other", "method": "GET"}), "url?key: is set by the tool itself"),
-        (json!({"url": "/x?a=1&%74enant=b", "method": "GET"}), "url?tenant: is set by the tool itself"),
+        (json!({"url": "/x?key=other", "method": "GET"}), "url?key: is set by the tool"),
+        (json!({"url": "/x?a=1&%74enant=b", "method": "GET"}), "url?tenant: is set by the tool"),
     ] {
-        let made = stage.made(generic.clone(), arguments.clone()).await;
+        let made = stage.call_with(generic.clone(), arguments.clone()).await;
         let (kind, words) = made.refused(&arguments.to_string());
         assert_eq!(kind, ErrorKind::Validation, "{arguments}");
         assert!(words.contains(path), "{arguments}: {words}");
     }
-    let lower = stage.made(generic, json!({"url": "/x", "method": "patch", "body": {"a": 1}})).await;
-    assert_eq!(lower.only("lower").method, "PATCH");
+    let lower = stage.call_with(generic, json!({"url": "/x", "method": "patch", "body": {"a": 1}})).await;
+    assert_eq!(lower.only_request("lower").method, "PATCH");
 
-    let plain = stage.at(
+    let plain = stage.config_at(
         "/items",
         json!({"auth": {"type": "apiKey", "in": "query", "name": "key", "value": "secret-12345"}}),
     );
-    let made = stage.made(plain, json!({"key": "other", "q": 1})).await;
-    assert!(made.refused("plain").1.contains("key: is set by the tool itself"), "{}", made.shown());
+    let made = stage.call_with(plain, json!({"key": "other", "q": 1})).await;
+    assert!(made.refused("plain").1.contains("key: is set by the tool"), "{}", made.visible_text());
 }
 
 #[tokio::test]
-async fn a_status_is_told_whatever_its_body_is() {
+async fn a_status_is_reported_even_if_the_body_is_unreadable() {
     for (status, headers, kind) in [
         (401, vec![("content-encoding", "rot13")], ErrorKind::Authentication),
         (400, vec![("content-encoding", "gzip")], ErrorKind::Validation),
         (404, vec![("content-encoding", "br, zstd")], ErrorKind::NotFound),
     ] {
-        let stage = Stage::answering(&[], move |_| reply(status, &headers, "not what it says")).await;
-        let made = stage.made(stage.at("/", json!({"method": "PUT"})), json!({})).await;
+        let stage = Stage::answering(&[], move |_| reply(status, &headers, "mislabeled")).await;
+        let made = stage.call_with(stage.config_at("/", json!({"method": "PUT"})), json!({})).await;
         assert_eq!((made.error("it").kind(), made.result.attempts), (kind, 1), "{status}");
     }
     let stage = Stage::answering(&[], |_| reply(422, &[], "x".repeat(3 << 20))).await;
-    let made = stage.made(stage.at("/", json!({"security": {"maxResponseSize": 1000}})), json!({})).await;
+    let made = stage
+        .call_with(stage.config_at("/", json!({"security": {"maxResponseSize": 1000}})), json!({}))
+        .await;
     assert_eq!(made.error("long").kind(), ErrorKind::Validation);
     let body = made.error("long").details(Locale::En)["body"].as_str().map(str::len);
     assert_eq!(body, Some(1000), "as much as the tool may read");
 }
 
 #[tokio::test]
-async fn an_empty_body_is_announced_where_one_is_usual() {
+async fn an_empty_body_has_a_content_length_where_one_is_usual() {
     let stage = Stage::new().await;
     for (method, announced) in
         [("POST", Some("0")), ("PUT", Some("0")), ("PATCH", Some("0")), ("GET", None), ("DELETE", None)]
     {
-        let config = stage.at("/", json!({"method": method, "query": {"a": 1}}));
-        let made = stage.made(config, json!({})).await;
-        assert_eq!(made.only(method).header("content-length"), announced, "{method}");
+        let config = stage.config_at("/", json!({"method": method, "query": {"a": 1}}));
+        let made = stage.call_with(config, json!({})).await;
+        assert_eq!(made.only_request(method).header("content-length"), announced, "{method}");
     }
 }
 
 #[tokio::test]
-async fn defaults_inside_json_text_are_not_sent_either() {
+async fn defaults_inside_json_text_are_not_sent() {
     let stage = Stage::new().await;
     let inner =
         json!({"type": "object", "properties": {"limit": {"type": "integer", "default": 5}, "q": {}}});
     let schema = json!({"type": "object", "properties": {"filter": inner}});
     let definition = |send: bool| {
-        let config = stage.at("/", json!({"method": "POST", "sendDefaults": send}));
+        let config = stage.config_at("/", json!({"method": "POST", "sendDefaults": send}));
         with(crate::support::defined(config), json!({"inputSchema": schema}))
     };
     for (send, arguments, sent) in [
@@ -114,16 +116,16 @@ async fn defaults_inside_json_text_are_not_sent_either() {
         (false, json!({"filter": {"q": 1}}), json!({"filter": {"q": 1}})),
         (true, json!({"filter": "{\"q\": 1}"}), json!({"filter": {"q": 1, "limit": 5}})),
     ] {
-        let made = stage.made_by(definition(send), arguments.clone()).await;
-        assert_eq!(made.only("it").json(), sent, "{arguments}");
+        let made = stage.call_definition(definition(send), arguments.clone()).await;
+        assert_eq!(made.only_request("it").json(), sent, "{arguments}");
     }
 }
 
-/// Keeps what it is given.
+/// Records all calls.
 #[derive(Default)]
-struct Kept(std::sync::Mutex<Vec<haft_engine::CallRecord>>);
+struct RecordingSink(std::sync::Mutex<Vec<haft_engine::CallRecord>>);
 
-impl haft_engine::CallSink for Kept {
+impl haft_engine::CallSink for RecordingSink {
     fn write<'a>(
         &'a self,
         records: &'a [haft_engine::CallRecord],
@@ -134,14 +136,14 @@ impl haft_engine::CallSink for Kept {
 }
 
 #[tokio::test]
-async fn a_secret_that_a_model_was_told_elsewhere_is_in_no_record() {
+async fn a_secret_in_an_argument_is_masked_in_the_call_record() {
     let upstream = haft_testkit::Upstream::start(crate::support::echo).await;
-    let sink = std::sync::Arc::new(Kept::default());
+    let sink = std::sync::Arc::new(RecordingSink::default());
     let tools = crate::support::builder(&[("k", "hunter2-hunter2")]).sink(sink.clone()).build();
     let config = json!({"url": upstream.url("/"), "method": "POST", "headers": {"X-K": "secret://k"}});
     tools.register(haft_engine::Tool::from_json(crate::support::open(config))).expect("registered");
-    let told = json!({"note": "the key is hunter2-hunter2"});
-    let result = tools.execute("t", told, haft_engine::CallOptions::default()).await.expect("an answer");
+    let arguments = json!({"note": "the key is hunter2-hunter2"});
+    let result = tools.execute("t", arguments, haft_engine::CallOptions::default()).await.expect("an answer");
     assert!(result.is_success());
     tools.close().await;
     let records = sink.0.lock().expect("not poisoned");

@@ -1,11 +1,11 @@
-//! Words of URLs: what a path calls its things, which segments are ids, and what a host is known by.
+//! Interprets words in URLs: names of resources, id segments, and the short name of a host.
 
 use percent_encoding::percent_decode_str;
 
 use super::credentials::is_token;
 use super::marks::has_marks;
 
-/// The name of a tool: its method and the last two words of its path.
+/// The name of a tool: its method and the last two meaningful words of its path.
 pub(super) fn tool_name(method: &str, segments: &[String], label: &str) -> String {
     let is_word = |segment: &&String| is_meaningful(segment) && !looks_like_id(segment);
     let mut words: Vec<String> =
@@ -15,7 +15,7 @@ pub(super) fn tool_name(method: &str, segments: &[String], label: &str) -> Strin
     format!("{}_{words}", method.to_ascii_lowercase())
 }
 
-/// What the id behind a segment is called: `user_id` behind `users`.
+/// The name of the id after a segment: `user_id` after `users`.
 pub(super) fn id_name(before: Option<&str>) -> String {
     match before.map(|segment| snake(stem(segment))) {
         Some(word) if !word.is_empty() => format!("{}_id", singular(&word)),
@@ -23,7 +23,7 @@ pub(super) fn id_name(before: Option<&str>) -> String {
     }
 }
 
-/// Whether a segment says something: no variable, no version, no date.
+/// Returns true if a segment is meaningful: not a variable, a version or a date.
 pub(super) fn is_meaningful(segment: &str) -> bool {
     let is_version =
         segment.strip_prefix(['v', 'V']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -33,7 +33,7 @@ pub(super) fn is_meaningful(segment: &str) -> bool {
     has_letters && !is_version && !is_date && !is_common && !has_marks(segment)
 }
 
-/// A path in which every id is the same, so that requests for two things are one.
+/// The path with ids unified, so that requests for different resources of a collection are equal.
 pub(crate) fn path_shape(segments: &[String]) -> String {
     let decoded = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
     let before = std::iter::once(None).chain(segments.iter().map(|segment| Some(segment.as_str())));
@@ -44,8 +44,8 @@ pub(crate) fn path_shape(segments: &[String]) -> String {
     segments.iter().zip(before).map(shape).collect()
 }
 
-/// Whether a segment, decoded, is an id behind the segment before it. A short number is one only behind a word:
-/// `users/42`, but not `api/2`.
+/// Returns true if a decoded segment is an id. A short number is an id only after a word: `users/42`, but not
+/// `api/2`.
 pub(super) fn is_id(segment: &str, before: Option<&str>) -> bool {
     const NOT_COLLECTIONS: [&str; 5] = ["oauth", "page", "ver", "version", "versions"];
     let is_collection = |before: &str| {
@@ -60,13 +60,13 @@ pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a segment, decoded, names one of many things by its form alone.
+/// Returns true if a decoded segment has the form of an id.
 pub(super) fn looks_like_id(segment: &str) -> bool {
     let is_long_number = segment.len() >= 3 && is_number(segment);
     is_long_number || is_uuid(segment) || is_hex(segment) || is_email(segment) || looks_random(segment)
 }
 
-/// Whether an id might well be a credential, so that it is not shown as an example.
+/// Returns true if an id might be a credential, so that it must not appear as an example.
 pub(super) fn may_be_secret(segment: &str, before: Option<&str>) -> bool {
     const HOOKS: [&str; 6] = ["hook", "hooks", "webhook", "webhooks", "services", "bot"];
     let is_hook = before.is_some_and(|before| HOOKS.contains(&before.to_ascii_lowercase().as_str()));
@@ -89,7 +89,7 @@ fn is_email(text: &str) -> bool {
     domain.is_some_and(|domain| domain.contains('.') && !domain.contains(['@', ' ']))
 }
 
-/// Twenty characters or more, with letters and digits mixed as no word mixes them.
+/// Returns true for twenty or more characters that mix letters and digits.
 fn looks_random(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'=');
     let is_mixed = |part: &str| {
@@ -99,13 +99,13 @@ fn looks_random(text: &str) -> bool {
     text.len() >= 20 && text.bytes().all(is_part) && text.split(['-', '_', ':', '=']).any(is_mixed)
 }
 
-/// A segment without the ending of a file.
+/// Removes a file extension from a segment.
 fn stem(segment: &str) -> &str {
     const ENDINGS: [&str; 6] = [".json", ".xml", ".php", ".aspx", ".do", ".html"];
     ENDINGS.iter().find_map(|ending| segment.strip_suffix(ending)).unwrap_or(segment)
 }
 
-/// One of many: `company` of `companies`.
+/// The singular form: `company` for `companies`.
 fn singular(word: &str) -> String {
     const AS_THEY_ARE: [&str; 5] = ["news", "series", "ss", "us", "is"];
     if AS_THEY_ARE.iter().any(|end| word.ends_with(end)) {
@@ -124,7 +124,7 @@ fn singular(word: &str) -> String {
     word.strip_suffix('s').unwrap_or(word).to_owned()
 }
 
-/// `chat.postMessage` as `chat_post_message`.
+/// Converts to snake case: `chat.postMessage` becomes `chat_post_message`.
 pub(crate) fn snake(text: &str) -> String {
     let mut words = String::new();
     let mut was_lower = false;
@@ -145,7 +145,7 @@ pub(crate) fn snake(text: &str) -> String {
     words.trim_end_matches('_').to_owned()
 }
 
-/// The word a host is known by: `openai` of `api.openai.com`.
+/// The short name of a host: `openai` for `api.openai.com`.
 pub(super) fn label(host: &str) -> &str {
     const SECOND: [&str; 7] = ["ac", "co", "com", "edu", "gov", "net", "org"];
     if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_known_by_one_word() {
+    fn hosts_have_a_one_word_label() {
         for (host, word) in [
             ("api.openai.com", "openai"),
             ("slack.com", "slack"),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_told_from_words() {
+    fn ids_are_distinguished_from_names() {
         for id in [
             "123",
             "6f9619ff-8b86-d011-b42d-00cf4fc964ff",
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn short_numbers_are_ids_behind_a_word_only() {
+    fn short_numbers_are_ids_only_after_a_word() {
         for (path, shape) in [
             ("users/42", "/users/{id}"),
             ("v1/users/7/posts/1", "/v1/users/{id}/posts/{id}"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn things_are_named_after_their_collection() {
+    fn ids_are_named_after_their_collection() {
         for (before, name) in [
             (Some("users"), "user_id"),
             (Some("companies"), "company_id"),

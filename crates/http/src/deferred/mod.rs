@@ -1,56 +1,56 @@
-//! Upstreams that take a job on and answer later: who is asked again, or calls back, and how one tells that it is over.
+//! Deferred calls over HTTP: how to poll or receive callbacks, and how to detect that a job is finished.
 //!
-//! Waiting is the engine's and the run's; here it is said what to look at, and what it means.
+//! Waiting is done by the engine and the run. This module decides what to request and how to interpret it.
 
 mod address;
-mod look;
+mod job;
 mod rules;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallError, ErrorKind, Message, Reply, Violation};
+use haft_core::{CallError, ErrorKind, Message, ResultDelivery, Violation};
 use serde::Deserialize;
 use url::Url;
 
 use crate::config::Config;
 use address::Address;
-pub(crate) use look::callback_mask;
+pub(crate) use job::callback_mask;
 use rules::Rules;
 
 haft_core::templates! {
     BOTH_WAYS = "http.bothWays",
-        "stands beside callbackUrl in the request; an answer comes by one of them",
+        "cannot be combined with callbackUrl in the request; the result can arrive only one way",
         "与请求中的 callbackUrl 同时出现；结果只能通过其中一种方式返回";
     NO_PLACE = "http.noCallbackPlace",
-        "is of no use: nothing in the request holds callbackUrl",
+        "has no effect: the request does not use callbackUrl",
         "无效：请求中没有使用 callbackUrl";
 }
 
-/// An upstream is asked again after so many seconds, where nothing else is said.
+/// Default poll interval, in seconds.
 const INTERVAL: f64 = 5.0;
 
-/// A job has an hour.
+/// Default time limit of a job, in seconds.
 const WITHIN: u64 = 3600;
 
-/// How an answer comes that is not there at once.
-pub(crate) struct Later {
+/// How the result of a deferred call arrives.
+pub(crate) struct DeferredResult {
     rules: Arc<Rules>,
-    way: Way,
+    delivery: Delivery,
     within: Duration,
 }
 
-enum Way {
-    /// We ask.
+enum Delivery {
+    /// Haft polls the upstream.
     Poll { address: Address, interval: Duration },
-    /// We are told.
+    /// The upstream calls back.
     Callback,
 }
 
-/// `poll` and `callback` as they are written; the form was looked at before.
+/// `poll` and `callback` as parsed from the config, whose form is already validated.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LaterConfig {
+pub(crate) struct DeferredConfig {
     url: Option<String>,
     status: Option<String>,
     done: Option<TestConfig>,
@@ -61,16 +61,16 @@ pub(crate) struct LaterConfig {
     timeout: Option<u64>,
 }
 
-/// Words that the status may be, or a condition that the answer must meet.
+/// The statuses that match, or a condition on the whole response.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum TestConfig {
-    Words(Vec<String>),
+    OneOf(Vec<String>),
     When(String),
 }
 
-impl Later {
-    /// Nothing where every answer comes at once.
+impl DeferredResult {
+    /// Returns `None` if the tool always returns its result at once.
     pub(crate) fn parse(
         config: &Config,
         uses_callback: bool,
@@ -83,45 +83,45 @@ impl Later {
         if config.callback.is_some() && !uses_callback {
             say("callback", &NO_PLACE);
         }
-        let plain = LaterConfig::default();
+        let plain = DeferredConfig::default();
         let (written, name) = match (&config.poll, uses_callback) {
             (Some(poll), _) => (poll, "poll"),
             (None, true) => (config.callback.as_ref().unwrap_or(&plain), "callback"),
             (None, false) => return None,
         };
         let rules = Arc::new(Rules::parse(written, name, violations));
-        let way = match &config.poll {
-            Some(poll) => Way::Poll {
+        let delivery = match &config.poll {
+            Some(poll) => Delivery::Poll {
                 address: Address::parse(poll.url.as_deref(), config, violations)?,
                 interval: Duration::from_secs_f64(poll.interval.unwrap_or(INTERVAL)),
             },
-            None => Way::Callback,
+            None => Delivery::Callback,
         };
-        Some(Self { rules, way, within: Duration::from_secs(written.timeout.unwrap_or(WITHIN)) })
+        Some(Self { rules, delivery, within: Duration::from_secs(written.timeout.unwrap_or(WITHIN)) })
     }
 
     /// The origin that is polled, if the definition fixes it.
     pub(crate) fn poll_origin(&self) -> Option<&Url> {
-        match &self.way {
-            Way::Poll { address, .. } => address.origin(),
-            Way::Callback => None,
+        match &self.delivery {
+            Delivery::Poll { address, .. } => address.origin(),
+            Delivery::Callback => None,
         }
     }
 
-    pub(crate) fn reply(&self) -> Reply {
-        match self.way {
-            Way::Poll { .. } => Reply::Polled,
-            Way::Callback => Reply::CalledBack { within: self.within },
+    pub(crate) fn reply_kind(&self) -> ResultDelivery {
+        match self.delivery {
+            Delivery::Poll { .. } => ResultDelivery::Polled,
+            Delivery::Callback => ResultDelivery::Callback { within: self.within },
         }
     }
 }
 
-/// The answer to who looks for an answer that this tool does not give later.
-pub(crate) fn not_ours() -> CallError {
-    CallError::new(ErrorKind::Execution, Message::new(&look::NOT_KEPT))
+/// The error for a resumed call whose tool is no longer deferred.
+pub(crate) fn no_longer_deferred() -> CallError {
+    CallError::new(ErrorKind::Execution, Message::new(&job::BAD_STATE))
 }
 
-/// Every message of this folder.
+/// All message templates of this module.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static haft_core::Template> {
-    [TEMPLATES, address::TEMPLATES, look::TEMPLATES, rules::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, address::TEMPLATES, job::TEMPLATES, rules::TEMPLATES].into_iter().flatten().copied()
 }

@@ -1,8 +1,8 @@
-//! Where one asks how a job stands: an address that the answer gives, or one that is made of what it says.
+//! The address at which a deferred call is polled: given by the response, or built from its fields.
 
-use haft_core::text::{Part, Text, Variable};
+use haft_core::text::{Text, TextPart, Variable};
 use haft_core::{CallContext, CallError, ErrorKind, Message, Violation};
-use haft_egress::Answer;
+use haft_egress::EgressResponse;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -12,26 +12,26 @@ use crate::url::UrlTemplate;
 
 haft_core::templates! {
     NO_ADDRESS = "http.noPollAddress",
-        "{host} took the job on, and does not say where to ask for it",
+        "{host} accepted the job but did not say where to poll for its result",
         "{host} 已受理任务，但没有说明在何处查询";
     NO_SECRET = "http.secretInPollUrl",
-        "must hold no secret, since it is kept while the job goes on; headers and auth are sent with it",
+        "must not contain a secret, since it is stored while the job runs; headers and auth are sent with it",
         "不能包含密钥，因为任务进行期间会保存该地址；请求头和 auth 会随之发送";
     NO_FIELD = "http.noPollField",
-        "{host} took the job on, and its answer has no {field}, which the address to ask at is made of",
+        "{host} accepted the job, but its response lacks {field}, which the poll address needs",
         "{host} 已受理任务，但应答中没有构成查询地址的 {field}";
 }
 
-/// Headers in which upstreams say where a job is found.
+/// Response headers in which upstreams return the address of a job.
 const HEADERS: [&str; 3] = ["operation-location", "azure-asyncoperation", "location"];
 
 pub(super) enum Address {
-    /// In a header of the answer.
+    /// A header of the response.
     Header,
-    /// A field of the answer is the address.
+    /// A field of the response.
     Field(Variable),
-    /// Made of fields of the answer, and of arguments.
-    Made(UrlTemplate),
+    /// Built from fields of the response and from arguments.
+    Template(UrlTemplate),
 }
 
 impl Address {
@@ -43,52 +43,52 @@ impl Address {
         let Some(written) = written else { return Some(Self::Header) };
         let read = match Text::parse(written) {
             Ok(text) => match text.parts() {
-                [Part::Variable(variable)] => Ok(Self::Field(variable.clone())),
-                // It is kept as it is filled in, and no secret may be.
-                parts if parts.iter().any(|part| matches!(part, Part::Secret(_))) => {
+                [TextPart::Variable(variable)] => Ok(Self::Field(variable.clone())),
+                // The address is stored after filling, so it must not contain a secret.
+                parts if parts.iter().any(|part| matches!(part, TextPart::Secret(_))) => {
                     Err(Message::new(&NO_SECRET))
                 }
-                _ => UrlTemplate::parse(&absolute(written, config)).map(Self::Made),
+                _ => UrlTemplate::parse(&absolute(written, config)).map(Self::Template),
             },
             Err(message) => Err(message),
         };
         read.map_err(|message| violations.push(Violation::new("poll.url", message))).ok()
     }
 
-    /// The origin of an address that does not depend on the upstream's answer.
+    /// The origin of the address, if it does not depend on the response.
     pub(super) fn origin(&self) -> Option<&Url> {
         match self {
-            Self::Made(url) => Some(url.origin()),
+            Self::Template(url) => Some(url.origin()),
             Self::Header | Self::Field(_) => None,
         }
     }
 
-    /// Where to ask, by what an upstream said when it took the job on.
+    /// Determines the poll address from the response that accepted the job.
     pub(super) fn find(
         &self,
-        answer: &Answer,
-        said: &Value,
+        answer: &EgressResponse,
+        response: &Value,
         arguments: &Value,
         context: &CallContext,
     ) -> Result<Url, CallError> {
         let host = answer.from.host_str();
         let none = || CallError::new(ErrorKind::Execution, Message::new(&NO_ADDRESS).with("host", host));
-        let given = match self {
+        let address = match self {
             Self::Header => {
-                let given = HEADERS.iter().find_map(|name| answer.headers.get(*name)?.to_str().ok());
-                given.ok_or_else(none)?.to_owned()
+                let address = HEADERS.iter().find_map(|name| answer.headers.get(*name)?.to_str().ok());
+                address.ok_or_else(none)?.to_owned()
             }
             Self::Field(variable) => {
-                let given = variable.find(said).filter(|given| given.is_string());
+                let address = variable.find(response).filter(|address| address.is_string());
                 let missing = || {
                     let message = Message::new(&NO_FIELD).with("host", host).with("field", variable);
                     CallError::new(ErrorKind::Execution, message)
                 };
-                as_text(given.ok_or_else(missing)?).into_owned()
+                as_text(address.ok_or_else(missing)?).into_owned()
             }
-            Self::Made(url) => {
-                let known = both(arguments, said);
-                let mut filling = Filling::to_send(&known, context);
+            Self::Template(url) => {
+                let values = merged(arguments, response);
+                let mut filling = Filling::to_send(&values, context);
                 let path = url.fill(&mut filling);
                 if let Some(field) = filling.first_wrong() {
                     let message = Message::new(&NO_FIELD).with("host", host).with("field", field);
@@ -97,11 +97,11 @@ impl Address {
                 return url.origin().join(&path).map_err(|_| none());
             }
         };
-        answer.url().join(given.trim()).map_err(|_| none())
+        answer.url().join(address.trim()).map_err(|_| none())
     }
 }
 
-/// A path alone is one at the tool's own origin.
+/// Resolves a path against the tool's origin.
 fn absolute(written: &str, config: &Config) -> String {
     if !written.starts_with('/') {
         return written.to_owned();
@@ -111,9 +111,11 @@ fn absolute(written: &str, config: &Config) -> String {
     format!("{}{written}", &own[..end.unwrap_or(own.len())])
 }
 
-/// What the upstream said; and the arguments, where it does not say the same by that name.
-fn both(arguments: &Value, said: &Value) -> Value {
-    let mut known: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
-    known.extend(said.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
-    Value::Object(known)
+/// The arguments, overridden by the fields of the response.
+fn merged(arguments: &Value, response: &Value) -> Value {
+    let mut values: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
+    values.extend(
+        response.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())),
+    );
+    Value::Object(values)
 }

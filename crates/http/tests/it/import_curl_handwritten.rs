@@ -1,4 +1,4 @@
-//! cURL commands as people write them, several at once, and what is said where one cannot be a tool.
+//! Imports cURL commands as written by hand, several at once, and with errors.
 
 use haft_http::import::{CurlOptions, curl};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::import_curl::{NONE, apart, check, file, read, secrets};
 
 #[tokio::test]
-async fn commands_as_people_write_them() {
+async fn handwritten_commands_are_imported() {
     let nothing = || (json!({}), NONE);
     let url = "https://api.example.com/items";
     for (command, name, config, arguments, expected) in [
@@ -102,7 +102,7 @@ async fn commands_as_people_write_them() {
 }
 
 #[tokio::test]
-async fn limits_names_and_several_commands() {
+async fn limits_names_and_several_commands_are_imported() {
     let imported = read(
         "curl --json '{\"a\": {\"b\": {\"c\": {\"d\": 1}}}, \"n\": null}' https://httpbin.org/anything --max-time 2.5 --retry 3 -kso /dev/null",
     );
@@ -113,7 +113,7 @@ async fn limits_names_and_several_commands() {
     assert_eq!(definition["description"], "POST httpbin.org/anything");
     assert_eq!(imported.notes.len(), 1);
     assert_eq!(imported.notes[0].operation, "POST /anything");
-    assert!(imported.notes[0].reason.to_string().contains("the option -k was left out"));
+    assert!(imported.notes[0].reason.to_string().contains("the option -k was ignored"));
 
     let imported = read(
         "# two of them\ncurl https://a.example.com/users/123 && cd x; curl.exe https://a.example.com/users/ada@b.example",
@@ -137,27 +137,27 @@ async fn limits_names_and_several_commands() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_tool_is_refused_in_words() {
+async fn unsupported_commands_are_rejected_with_a_reason() {
     for (command, words) in [
         ("curl 'https://x.example/a", "a quote (') is never closed"),
         ("curl \"https://x.example/$(date)\"", "$(…) would be run by a shell"),
         ("curl https://x.example/`date`", "`…` would be run by a shell"),
         ("curl https://x.example/${A:-b}", "${A:-b} would be run by a shell"),
         ("curl https://x.example/a < body.json", "< outside of quotes reads from a file"),
-        ("curl https://x.example/a -d @- <<EOF\n{}", "the text behind <<EOF has no line EOF"),
-        ("curl -H @headers.txt https://x.example/a", "the option -H reads from a file"),
-        ("curl -b cookies.txt https://x.example/a", "the option -b reads from a file"),
+        ("curl https://x.example/a -d @- <<EOF\n{}", "the heredoc <<EOF is not terminated by a line EOF"),
+        ("curl -H @headers.txt https://x.example/a", "the option -H reads a file"),
+        ("curl -b cookies.txt https://x.example/a", "the option -b reads a file"),
         ("curl -H Authorization https://x.example/a", "written Name: value"),
         ("curl -F file https://x.example/a", "written name=value"),
-        ("curl https://x.example/a -d", "the option -d has no value behind it"),
-        ("curl --frobnicate https://x.example/a", "--frobnicate is not an option of curl"),
-        ("curl --digest -u a:b https://x.example/a", "a tool cannot do what the option --digest says"),
-        ("curl 'https://x.example/{a,b}'", "the URL holds a list or a range"),
-        ("curl 'https://x.example/[1-3]'", "the URL holds a list or a range"),
-        ("curl -s", "the command names no URL"),
-        ("curl https://a.example https://b.example", "the command names several URLs"),
+        ("curl https://x.example/a -d", "the option -d has no value"),
+        ("curl --frobnicate https://x.example/a", "--frobnicate is not a known curl option"),
+        ("curl --digest -u a:b https://x.example/a", "tools do not support the option --digest"),
+        ("curl 'https://x.example/{a,b}'", "the URL contains a list or a range"),
+        ("curl 'https://x.example/[1-3]'", "the URL contains a list or a range"),
+        ("curl -s", "the command has no URL"),
+        ("curl https://a.example https://b.example", "the command has several URLs"),
         ("curl ftp://x.example/f", "begins with ftp://"),
-        ("curl https://$HOST/x", "the variable HOST stands in the scheme, host or port"),
+        ("curl https://$HOST/x", "the variable HOST is in the scheme, host or port"),
         ("curl -X OPTIONS https://x.example/a", "OPTIONS is not a method that tools can use"),
         ("curl -I -d a=b https://x.example/a", "a HEAD request cannot carry a body"),
         ("curl -H 'A b: c' https://x.example/a", "the header A b cannot be sent"),
@@ -168,8 +168,8 @@ async fn what_cannot_be_a_tool_is_refused_in_words() {
         let violations = curl(command, &CurlOptions::default()).expect_err(command);
         assert_eq!(violations.len(), 1, "{command}: {violations:?}");
         assert_eq!(violations[0].path, "(root)", "{command}");
-        let told = violations[0].message.to_string();
-        assert!(told.contains(words), "{command}: {told}");
+        let reported = violations[0].message.to_string();
+        assert!(reported.contains(words), "{command}: {reported}");
     }
     let violations =
         curl("curl https://a.example; curl --foo -d @x https://b.example", &CurlOptions::default());
@@ -179,7 +179,7 @@ async fn what_cannot_be_a_tool_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn a_body_in_a_file_is_left_out_and_the_other_commands_are_not() {
+async fn only_commands_with_a_body_in_a_file_are_skipped() {
     for (command, operation, option) in [
         ("curl -d @body.json https://x.example/a", "POST /a", "-d"),
         ("curl -sd@body.json https://x.example/a", "POST /a", "-d"),
@@ -195,14 +195,14 @@ async fn a_body_in_a_file_is_left_out_and_the_other_commands_are_not() {
             .map(|skipped| format!("{}: {}", skipped.operation, skipped.reason))
             .collect();
         let says = format!(
-            "{operation}: the option {option} reads from a file, which is not here; write its content instead"
+            "{operation}: the option {option} reads a file, which is not available here; write its content instead"
         );
         assert_eq!(skipped, [says], "{command}");
     }
 }
 
 #[tokio::test]
-async fn templates_are_variables_wherever_they_stand() {
+async fn templates_are_variables_at_any_position() {
     let imported = read(
         "curl 'https://api.example.com/users/{{id}}?page={{ page }}' -H 'X-Tenant: {{tenant}}' \
          -H 'Authorization: Bearer {{token}}' --json '{\"name\": \"{{name}}\", \"count\": {{count}}, \"in\": {\"{\": \"{{{x\"}}'",
@@ -225,7 +225,7 @@ async fn templates_are_variables_wherever_they_stand() {
 }
 
 #[tokio::test]
-async fn commands_as_documentation_writes_them() {
+async fn commands_in_documentation_style_are_imported() {
     for (command, url, required) in [
         ("curl https://api.example.com/users/{id}", "/users/{{id}}", vec!["id"]),
         ("curl 'https://api.example.com/users/{{ user-id }}/x'", "/users/{{user_id}}/x", vec!["user_id"]),
@@ -259,7 +259,7 @@ async fn commands_as_documentation_writes_them() {
 }
 
 #[tokio::test]
-async fn texts_behind_a_command_are_its_body() {
+async fn heredocs_are_the_body() {
     let url = "https://api.example.com/items";
     let fields = json!({"name": "{{name}}", "count": "{{COUNT}}"});
     for command in [
@@ -279,7 +279,7 @@ async fn texts_behind_a_command_are_its_body() {
 }
 
 #[tokio::test]
-async fn what_only_shows_where_a_credential_goes_is_no_value() {
+async fn placeholders_for_credentials_are_not_values() {
     for credential in [
         "YOUR_TOKEN",
         "<token>",
@@ -319,7 +319,7 @@ async fn what_only_shows_where_a_credential_goes_is_no_value() {
 }
 
 #[tokio::test]
-async fn no_credential_stays_in_a_definition() {
+async fn imported_definitions_contain_no_credential() {
     for (command, value) in [
         ("curl 'https://api.example.com/a?session_id=0a1b2c3d4e&sid=9z8y7x6w5v'", "0a1b2c3d4e"),
         ("curl 'https://api.example.com/a?session_id=0a1b2c3d4e&sid=9z8y7x6w5v'", "9z8y7x6w5v"),
@@ -356,7 +356,7 @@ async fn no_credential_stays_in_a_definition() {
             assert!(!text.contains(value), "{command}: {text}");
         }
     }
-    // A variable in the place of the credential may stay.
+    // A variable at the position of the credential may stay.
     let imported = read(
         "curl https://api.example.com/a -H 'Content-Type: text/xml' -d \"<id>$ID</id><password>$PASSWORD</password>\"",
     );
@@ -381,7 +381,7 @@ async fn files_can_be_given_as_text_or_in_base64() {
 }
 
 #[tokio::test]
-async fn tools_say_where_they_came_from() {
+async fn tools_contain_their_origin() {
     let graphql =
         "curl https://api.example.com/graphql --json '{\"query\": \"query GetUser { user { id } }\"}'";
     for (command, name, operation) in [
@@ -402,7 +402,7 @@ async fn tools_say_where_they_came_from() {
 }
 
 #[tokio::test]
-async fn only_some_of_the_commands() {
+async fn selected_commands_are_imported() {
     let commands = "curl https://a.example.com/users/123; curl -XPOST https://a.example.com/users; \
                     curl https://a.example.com/orders/:id -H 'X-Api-Key: k3y-k3y-k3y'";
     for (only, expected) in [
@@ -427,15 +427,15 @@ async fn only_some_of_the_commands() {
 }
 
 #[tokio::test]
-async fn what_a_tool_goes_without_is_said() {
+async fn unsupported_options_are_reported() {
     let imported =
         read("curl -k -x http://proxy:8080 --cacert ca.pem -H 'Host: other.example' https://a.example.com/x");
     let notes: Vec<String> = imported.notes.iter().map(|note| note.reason.to_string()).collect();
     let expected = [
-        "the header Host was left out: a tool takes it from the URL",
-        "the option -k was left out: a tool cannot choose that",
-        "the option -x was left out: a tool cannot choose that",
-        "the option --cacert was left out: a tool cannot choose that",
+        "the header Host was ignored: tools take it from the URL",
+        "the option -k was ignored: tools cannot configure it",
+        "the option -x was ignored: tools cannot configure it",
+        "the option --cacert was ignored: tools cannot configure it",
     ];
     assert_eq!(notes, expected);
     assert!(read("curl -H 'Host: a.example.com' https://a.example.com/x").notes.is_empty());

@@ -1,16 +1,16 @@
-//! The operations or requests of a source that an import names; without names, all of them.
+//! The selection of operations or requests to import; an empty selection means all.
 //!
-//! Names are looked up in sets, so that a long list costs time in proportion to its length.
+//! Names are looked up in sets, so that a long list takes linear time.
 
 use std::collections::HashSet;
 
-pub(crate) struct Only<'a> {
+pub(crate) struct Selection<'a> {
     written: &'a [String],
     wanted: HashSet<String>,
     found: HashSet<String>,
 }
 
-impl<'a> Only<'a> {
+impl<'a> Selection<'a> {
     pub(crate) fn new(written: &'a [String]) -> Self {
         Self { written, wanted: written.iter().map(|name| spelled(name)).collect(), found: HashSet::new() }
     }
@@ -19,7 +19,7 @@ impl<'a> Only<'a> {
         self.written.is_empty()
     }
 
-    /// Whether an import takes an operation that has these names.
+    /// Returns true if an operation with these names is selected.
     pub(crate) fn takes(&mut self, names: impl IntoIterator<Item = String>) -> bool {
         let mut is_wanted = self.is_all();
         for name in names {
@@ -32,18 +32,18 @@ impl<'a> Only<'a> {
         is_wanted
     }
 
-    /// The names that no operation had, each once.
+    /// The selected names that no operation had, each once.
     pub(crate) fn missing(&self) -> impl Iterator<Item = &'a str> {
-        let mut told = HashSet::new();
+        let mut listed = HashSet::new();
         let is_missing = move |name: &&String| {
             let name = spelled(name);
-            !self.found.contains(&name) && told.insert(name)
+            !self.found.contains(&name) && listed.insert(name)
         };
         self.written.iter().filter(is_missing).map(String::as_str)
     }
 }
 
-/// One spelling of a name: a method in capitals, one blank behind it.
+/// Normalizes a name: the method in capitals, followed by one blank.
 fn spelled(name: &str) -> String {
     match name.trim().split_once(char::is_whitespace) {
         Some((method, path)) => format!("{} {}", method.to_ascii_uppercase(), path.trim_start()),

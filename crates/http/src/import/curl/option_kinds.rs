@@ -1,38 +1,38 @@
-//! The options of curl: which take a value, which mean nothing for a tool, and which it cannot have.
+//! The options of curl: whether they take a value, and whether a tool can support them.
 
-/// What an option is to an importer.
+/// How the importer handles an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
-    /// It shapes the request, and takes a value.
+pub(super) enum OptionKind {
+    /// Part of the request, with a value.
     Value,
-    /// It shapes the request by itself.
+    /// Part of the request, without a value.
     Flag,
-    /// It says how curl works or where the answer goes.
+    /// Without effect on a tool, such as output options.
     Ignored,
     IgnoredValue,
-    /// It says how the request goes out, which a tool cannot choose.
+    /// Ignored with a note: it concerns the connection, which a tool cannot configure.
     Noted,
     NotedValue,
-    /// A tool cannot do what it says.
+    /// Not supported by tools.
     Refused,
     RefusedValue,
 }
 
-/// What an option is, by its long name.
-pub(super) fn known(option: &str) -> Option<Known> {
+/// Looks up an option by its long name.
+pub(super) fn option_kind(option: &str) -> Option<OptionKind> {
     let lists = [
-        (VALUES, Known::Value),
-        (FLAGS, Known::Flag),
-        (IGNORED, Known::Ignored),
-        (IGNORED_VALUES, Known::IgnoredValue),
-        (NOTED, Known::Noted),
-        (NOTED_VALUES, Known::NotedValue),
-        (REFUSED, Known::Refused),
-        (REFUSED_VALUES, Known::RefusedValue),
+        (VALUES, OptionKind::Value),
+        (FLAGS, OptionKind::Flag),
+        (IGNORED, OptionKind::Ignored),
+        (IGNORED_VALUES, OptionKind::IgnoredValue),
+        (NOTED, OptionKind::Noted),
+        (NOTED_VALUES, OptionKind::NotedValue),
+        (REFUSED, OptionKind::Refused),
+        (REFUSED_VALUES, OptionKind::RefusedValue),
     ];
     let positive = option.strip_prefix("no-").filter(|name| IGNORED.contains(name) || NOTED.contains(name));
     let found = lists.iter().find(|(names, _)| names.contains(&option)).map(|(_, known)| *known);
-    found.or(positive.map(|_| Known::Ignored))
+    found.or(positive.map(|_| OptionKind::Ignored))
 }
 
 /// The long name of a short option.
