@@ -1,33 +1,35 @@
-//! A page made safe for a parser: known elements and attributes only, every tag ended, and neither deep nor large.
+//! Sanitizes a page for the HTML parser: known elements and attributes only, all tags closed, limited depth
+//! and size.
 //!
-//! Parsers repair what is not well nested, by rules with which a small page makes a tree of any size:
-//! formatting left open is opened again in every block. What is written here needs no repair.
+//! Parsers repair malformed nesting by rules that can turn a small page into a huge tree: unclosed formatting
+//! is reopened in every block. The output of this module needs no repair.
 
-use super::attributes::push_kept;
-use super::elements::{Element, Role, known};
+use super::attributes::push_allowed;
+use super::elements::{Element, Role, lookup};
 use super::entities::encode;
 use super::head::Head;
 use super::sections::{End, ends};
 use super::tokens::{Tag, Token, Tokens};
 
-/// Elements deeper than this are left out; their text stays. What walks the tree may recurse.
+/// Maximum depth of elements. Deeper ones are dropped, but their text stays. Code that walks the tree may
+/// recurse.
 const MOST_DEPTH: usize = 100;
 
-/// Formatting within formatting, likewise.
+/// Maximum depth of nested formatting.
 const MOST_FORMATTING: usize = 8;
 
-/// A page of more elements is too much.
+/// Maximum number of elements.
 pub(crate) const MOST_ELEMENTS: usize = 50_000;
 
-/// And so is one of more work. Whoever looks for an article reads the text of every element, so
-/// that each byte counts as often as there are elements around it.
+/// Maximum work for the parser. The article detection reads the text of every element, so each byte counts
+/// once per enclosing element.
 const MOST_WORK: usize = 64 << 20;
 
-/// What an element costs, in bytes of text.
+/// The cost of an element, in bytes of text.
 const ELEMENT: usize = 32;
 
-/// The page that a parser may have; nothing where it would be too much for one.
-pub(crate) fn clean(page: &str, head: &Head) -> Option<String> {
+/// Sanitizes a page. Returns `None` if it exceeds the limits.
+pub(crate) fn sanitize(page: &str, head: &Head) -> Option<String> {
     let mut writer = Writer::begin(head);
     let mut ends = ends(page).into_iter();
     for token in Tokens::of(page) {
@@ -35,13 +37,13 @@ pub(crate) fn clean(page: &str, head: &Head) -> Option<String> {
             Token::Title(_) => {}
             Token::Text(text) => writer.text(text),
             Token::Open(tag) => {
-                if let Some(element) = known(tag.name) {
+                if let Some(element) = lookup(tag.name) {
                     let end = if element.is_beside() { ends.next().unwrap_or(End::Page) } else { End::Tag };
                     writer.open(element, &tag, end);
                 }
             }
             Token::Close(name) => {
-                if let Some(element) = known(name) {
+                if let Some(element) = lookup(name) {
                     writer.close(element);
                 }
             }
@@ -58,12 +60,12 @@ pub(crate) fn clean(page: &str, head: &Head) -> Option<String> {
 struct Writer {
     html: String,
     open: Vec<Element>,
-    /// Start tags that were left out for their depth, and whose end tags are to come.
+    /// Number of start tags dropped for their depth whose end tags are still to come.
     beyond: usize,
-    /// Where navigation begins among what is open. Links to elsewhere are no part of any article, so
-    /// that nothing in it is written.
+    /// Index of the open navigation element. Nothing inside it is written, since its links are no part of an
+    /// article.
     hidden: Option<usize>,
-    /// Where sections begin that have no end tag of their own.
+    /// Indexes of open sections without an end tag.
     endless: Vec<usize>,
     elements: usize,
     work: usize,
@@ -93,7 +95,7 @@ impl Writer {
             return;
         }
         self.work += text.len() * (self.open.len() + 1);
-        // Each reference is a text of its own to the parser.
+        // The parser treats each character reference as a separate text.
         self.elements += text.bytes().filter(|byte| *byte == b'&').count();
         self.html.push_str(if text == "<" { "&lt;" } else { text });
     }
@@ -103,7 +105,7 @@ impl Writer {
         if element.is_main() {
             self.end_sections();
         }
-        // Navigation that nothing ends would take all the rest with it.
+        // Unclosed navigation would hide the rest of the page.
         if (is_navigation && end == End::Page) || !self.makes_room_for(element) {
             return;
         }
@@ -120,7 +122,7 @@ impl Writer {
             self.work += ELEMENT * (self.open.len() + 1);
             self.html.push('<');
             self.html.push_str(element.name);
-            push_kept(&mut self.html, tag);
+            push_allowed(&mut self.html, tag);
             self.html.push('>');
         }
         if end == End::Around {
@@ -131,7 +133,7 @@ impl Writer {
         }
     }
 
-    /// Main text is in no section beside it that was left open.
+    /// Closes unclosed sections before the main text.
     fn end_sections(&mut self) {
         if let Some(outermost) = self.endless.first().copied() {
             self.beyond = 0;
@@ -139,7 +141,8 @@ impl Writer {
         }
     }
 
-    /// Ends what an element ends by beginning, and tells whether it may stand where it then is.
+    /// Closes the elements that a new element ends, and returns true if the element is allowed at this
+    /// position.
     fn makes_room_for(&mut self, element: Element) -> bool {
         match element.role {
             Role::Void if element.name == "hr" => self.end_paragraph(),
@@ -175,11 +178,11 @@ impl Writer {
             }
             Role::Skipped | Role::Title => return false,
         }
-        // Parsers move what stands between cells to before the table.
+        // Parsers move content between cells to before the table.
         !self.open.last().is_some_and(|open| open.role.holds_only_parts())
     }
 
-    /// A paragraph ends where a block begins, and with it all formatting in it.
+    /// Closes the open paragraph, with all formatting in it, before a block.
     fn end_paragraph(&mut self) {
         let inner = self.open.iter().rposition(|open| !open.role.is_inline());
         if let Some(at) =
@@ -189,7 +192,7 @@ impl Writer {
         }
     }
 
-    /// An item ends where its list's next one begins.
+    /// Closes the previous item of the list.
     fn end_item(&mut self, element: Element) {
         let is_same = |open: &Element| (open.name == "li") == (element.name == "li");
         for (at, open) in self.open.iter().enumerate().rev() {
@@ -203,7 +206,7 @@ impl Writer {
         }
     }
 
-    /// A link ends where another begins; where a block between them forbids that, the other is none.
+    /// Closes the open link. Returns false if a block in between makes a new link invalid.
     fn ends_link(&mut self) -> bool {
         let mut is_near = true;
         for (at, open) in self.open.iter().enumerate().rev() {
@@ -232,7 +235,8 @@ impl Writer {
         true
     }
 
-    /// Ends all within the innermost of these; a part of a table that is in none is not one.
+    /// Closes everything inside the innermost of these elements. Returns false if none is open: the table
+    /// part is invalid.
     fn ends_up_to(&mut self, holders: &[Role]) -> bool {
         let holder = self.open.iter().rposition(|open| holders.contains(&open.role));
         if let Some(at) = holder {
@@ -254,7 +258,7 @@ impl Writer {
             if open.name == element.name {
                 return self.end(at);
             }
-            // What ends further in does not end what is around it.
+            // An end tag does not close elements beyond the enclosing structure.
             let is_border = match role {
                 Role::Inline | Role::Formatting | Role::Link | Role::Paragraph => !open.role.is_inline(),
                 Role::Caption | Role::RowGroup | Role::Row | Role::Cell => open.role == Role::Table,
@@ -276,7 +280,7 @@ impl Writer {
         }
     }
 
-    /// Ends all that is open from a place on.
+    /// Closes all elements from an index on.
     fn end(&mut self, from: usize) {
         while self.open.len() > from
             && let Some(element) = self.open.pop()
@@ -298,13 +302,13 @@ mod tests {
     use super::*;
 
     fn body(page: &str) -> String {
-        let whole = clean(page, &Head::default()).expect("not too much");
+        let whole = sanitize(page, &Head::default()).expect("not too much");
         let inner = whole.strip_prefix("<!DOCTYPE html><html><head></head><body>");
         inner.and_then(|inner| inner.strip_suffix("</body></html>")).expect("a whole page").to_owned()
     }
 
     #[test]
-    fn every_tag_is_ended_and_stands_where_it_may() {
+    fn every_tag_is_closed_and_at_a_valid_position() {
         for (page, expected) in [
             ("<div>a<p>b<p>c</div>d", "<div>a<p>b</p><p>c</p></div>d"),
             ("<p><b>a<div>b</div></b>c", "<p><b>a</b></p><div>b</div>c"),
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn navigation_is_left_out_and_no_section_takes_the_main_text_with_it() {
+    fn navigation_is_dropped_without_the_main_text() {
         for (page, expected) in [
             ("<nav>x<br><img src=a>y</nav>m", "m"),
             ("<nav>a<nav>b</nav>c</nav>m", "m"),
@@ -366,11 +370,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_head_says_is_written_again() {
+    fn head_data_is_written_again() {
         let head = Head::read(
             "<base href=/a/><title>A &lt;b&gt; \"c\"</title><meta name=description content='d & e'>",
         );
-        let whole = clean("x", &head).expect("not too much");
+        let whole = sanitize("x", &head).expect("not too much");
         assert_eq!(
             whole,
             "<!DOCTYPE html><html><head><base href=\"/a/\"><title>A &lt;b> &quot;c&quot;</title>\
@@ -379,20 +383,20 @@ mod tests {
     }
 
     #[test]
-    fn deep_pages_become_shallow_and_endless_ones_are_refused() {
+    fn deep_pages_are_flattened_and_huge_ones_rejected() {
         let deep = format!("{}deep{}", "<div>".repeat(100_000), "</div>".repeat(100_000));
         let cleaned = body(&deep);
         assert_eq!(cleaned.matches("<div>").count(), MOST_DEPTH);
         assert_eq!(cleaned.matches("</div>").count(), MOST_DEPTH);
         assert!(cleaned.contains("deep"));
         assert_eq!(body(&"<b>".repeat(100_000)).matches("<b>").count(), MOST_FORMATTING);
-        // Formatting that is left open would be opened again in each of the blocks.
+        // Unclosed formatting would be reopened in each block.
         let reopened: String = (0..1_000).map(|number| format!("<b id={number}>")).collect();
         let reopened = body(&format!("<p>{reopened}{}", "<p>x".repeat(1_000)));
         assert_eq!(reopened.matches("<b ").count(), MOST_FORMATTING);
-        assert_eq!(clean(&"<p>x".repeat(MOST_ELEMENTS + 1), &Head::default()), None);
-        assert_eq!(clean(&"&amp;".repeat(MOST_ELEMENTS + 1), &Head::default()), None);
+        assert_eq!(sanitize(&"<p>x".repeat(MOST_ELEMENTS + 1), &Head::default()), None);
+        assert_eq!(sanitize(&"&amp;".repeat(MOST_ELEMENTS + 1), &Head::default()), None);
         let heavy = format!("{}{}", "<div>".repeat(MOST_DEPTH), "x".repeat(1 << 20));
-        assert_eq!(clean(&heavy, &Head::default()), None);
+        assert_eq!(sanitize(&heavy, &Head::default()), None);
     }
 }
