@@ -1,4 +1,4 @@
-//! What goes wrong: of which kind it is, what is said, and that the key is never in it.
+//! Failures of providers: kind and message of the error, and that it never contains the key.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::support::{DIALECTS, KEY, ask, conversation, limits, wire};
 
-/// All that anybody could see of an error.
-fn shown(error: &CallError) -> String {
+/// The complete visible content of an error.
+fn visible_text(error: &CallError) -> String {
     format!("{error} {error:?} {} {}", error.to_json(Locale::En), error.to_json(Locale::Zh))
 }
 
-/// A provider's answer with this status and body, which also holds the key, as an error.
+/// The error for a response with this status and body, which also contains the key.
 async fn failure(dialect: Dialect, status: u16, body: &Value) -> CallError {
     let body = body.to_string();
     let server = Upstream::start(move |_| {
@@ -27,7 +27,7 @@ async fn failure(dialect: Dialect, status: u16, body: &Value) -> CallError {
 }
 
 #[tokio::test]
-async fn a_status_is_an_error_of_its_kind() {
+async fn a_failure_status_is_an_error_of_its_kind() {
     let openai =
         |code: Value| json!({"error": {"message": format!("because, {KEY}"), "type": "t", "code": code}});
     let anthropic =
@@ -79,14 +79,14 @@ async fn a_status_is_an_error_of_its_kind() {
         let error = failure(dialect, status, &body).await;
         assert_eq!((error.kind(), error.message().id()), (kind, id), "{dialect:?}, {status}: {error}");
         assert!(error.to_string().contains("because, ***"), "{dialect:?}, {status}: {error}");
-        assert!(!shown(&error).contains(KEY), "{dialect:?}, {status}");
+        assert!(!visible_text(&error).contains(KEY), "{dialect:?}, {status}");
         let pause = kind.is_transient().then_some(Duration::from_secs(7));
-        assert_eq!(error.pause_asked_for(), pause, "{dialect:?}, {status}");
+        assert_eq!(error.requested_pause(), pause, "{dialect:?}, {status}");
     }
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_too_long_is_known_by_every_providers_words() {
+async fn a_too_long_conversation_is_recognized_for_every_provider() {
     for (dialect, words) in [
         (
             Dialect::OpenAi,
@@ -109,7 +109,7 @@ async fn a_conversation_that_is_too_long_is_known_by_every_providers_words() {
 }
 
 #[tokio::test]
-async fn a_quota_that_is_spent_is_not_asked_again() {
+async fn an_exhausted_quota_is_not_retried() {
     let body = json!({"error": {"message": "m", "type": "insufficient_quota", "code": "insufficient_quota"}});
     let error = failure(Dialect::OpenAi, 429, &body).await;
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimit, false));
@@ -143,12 +143,12 @@ async fn an_error_in_the_middle_of_a_stream_ends_it() {
         let server = Upstream::start(move |_| reply(200, &[], body.clone())).await;
         let error = ask(&wire(dialect, &server), &conversation()).await.expect_err("a failure");
         assert_eq!(error.kind(), kind, "{dialect:?}: {error}");
-        assert!(!shown(&error).contains(KEY), "{dialect:?}");
+        assert!(!visible_text(&error).contains(KEY), "{dialect:?}");
     }
 }
 
 #[tokio::test]
-async fn a_page_for_people_is_no_answer() {
+async fn an_html_page_is_an_error() {
     for dialect in DIALECTS {
         for (status, kind) in [(200, ErrorKind::Server), (404, ErrorKind::NotFound), (502, ErrorKind::Server)]
         {
@@ -164,23 +164,23 @@ async fn a_page_for_people_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_sent_is_not_shown() {
+async fn an_invalid_key_is_not_exposed() {
     let server = Upstream::start(|_| reply(200, &[], "")).await;
     for dialect in DIALECTS {
         let model = Wire { key: Some("sk-secret\n-of-two-lines".into()), ..wire(dialect, &server) };
         let error = ask(&model, &conversation()).await.expect_err("a failure");
         assert_eq!(error.message().id(), "llm.badKey", "{dialect:?}");
-        assert!(!shown(&error).contains("sk-secret"), "{dialect:?}");
+        assert!(!visible_text(&error).contains("sk-secret"), "{dialect:?}");
     }
     assert!(server.seen().is_empty());
 }
 
 #[tokio::test]
-async fn a_users_provider_may_not_be_at_a_private_address() {
+async fn a_users_provider_cannot_use_a_private_address() {
     let server = Upstream::start(|_| reply(200, &[], "")).await;
     for dialect in DIALECTS {
         let model = wire(dialect, &server);
-        let policy = ToolPolicy::new(&model.base, Hosts::only(&model.base));
+        let policy = ToolPolicy::new(&model.base, Hosts::of_url(&model.base));
         let space: SpaceId = "00000000-0000-7000-8000-000000000001".parse().expect("an id");
         let model = Wire { reach: Reach::Space(space, policy), ..model };
         let error = ask(&model, &conversation()).await.expect_err("a failure");

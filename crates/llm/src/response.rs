@@ -1,4 +1,4 @@
-//! Deltas folded into a whole answer, with whatever providers leave out put right.
+//! Builds a complete response from deltas, and corrects inconsistencies of providers.
 
 use std::collections::HashSet;
 
@@ -8,35 +8,35 @@ use serde_json::Value;
 use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::fenced;
 use crate::reasoning::{Reasoning, Seal, Thought};
-use crate::request::{Call, ModelRequest, ToolChoice, Turn};
+use crate::request::{Call, ModelRequest, ModelTurn, ToolChoice};
 
-/// A model's whole answer.
+/// A model's complete response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelAnswer {
+pub struct ModelResponse {
     pub text: String,
     pub reasoning: Option<Reasoning>,
     pub calls: Vec<Call>,
-    /// The log probability of each token of the text, if they were requested and the text is as the model wrote it.
+    /// The log probability of each token of the text, if requested and if the text is unmodified.
     pub logprobs: Vec<Value>,
-    /// Nothing where the provider did not say.
+    /// `None` if the provider did not report it.
     pub usage: Option<Usage>,
     pub end: EndReason,
 }
 
-impl ModelAnswer {
-    /// The answer as a turn of the conversation.
-    pub fn into_turn(self) -> Turn {
-        Turn::assistant(self.text, self.reasoning, self.calls)
+impl ModelResponse {
+    /// Converts the response to a turn of the conversation.
+    pub fn into_turn(self) -> ModelTurn {
+        ModelTurn::assistant(self.text, self.reasoning, self.calls)
     }
 }
 
-/// An answer that is still coming.
+/// A response under construction.
 #[derive(Debug, Clone)]
-pub struct Gathered {
-    /// How many answers came before: no id that is made up may come twice in a conversation.
+pub struct ResponseBuilder {
+    /// Number of responses before this one in the conversation; makes generated ids unique.
     answers_before: usize,
     offered: HashSet<String>,
-    /// Whether calls that the text ends with are calls.
+    /// True if calls at the end of the text count as tool calls.
     reads_text_calls: bool,
     text: String,
     thoughts: Vec<Thought>,
@@ -48,22 +48,22 @@ pub struct Gathered {
     end: Option<EndReason>,
 }
 
-/// How ids begin that a provider did not give. It is not told them, either.
+/// Prefix of ids that Haft generates for calls without a provider id. They are not sent to the provider.
 const MADE_UP: &str = "haft_";
 
-/// Whether an id was made up here, or by whoever carries calls out, who gives them UUIDs.
+/// Returns true if Haft generated the id: a placeholder, or the UUID of an executed call.
 pub(crate) fn is_made_up(id: &str) -> bool {
     let is_uuid = id.len() == 36 && [8, 13, 18, 23].iter().all(|at| id.as_bytes().get(*at) == Some(&b'-'));
     is_uuid || is_placeholder(id)
 }
 
-/// Whether an id stands for one that a provider did not give.
+/// Returns true if an id is a placeholder for one that the provider did not supply.
 pub(crate) fn is_placeholder(id: &str) -> bool {
     id.starts_with(MADE_UP)
 }
 
-impl Gathered {
-    /// The answer to a request, of which nothing has come yet.
+impl ResponseBuilder {
+    /// The empty response to a request.
     pub fn of(request: &ModelRequest) -> Self {
         let offered = match request.tool_choice {
             ToolChoice::None => HashSet::new(),
@@ -85,7 +85,7 @@ impl Gathered {
         }
     }
 
-    /// What has come of the text.
+    /// The text received so far.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -115,7 +115,7 @@ impl Gathered {
         }
     }
 
-    /// The thought that is being thought.
+    /// The thought that receives the next delta.
     fn open_thought(&mut self) -> &mut Thought {
         let has_seal = self.thoughts.last().is_none_or(|thought| thought.seal.is_some());
         let is_open = !has_seal && !self.is_thought_over;
@@ -147,13 +147,13 @@ impl Gathered {
         if let Some(signature) = signature {
             call.signature = Some(signature.clone());
         }
-        // A name may come again with every piece, or in pieces itself.
+        // Some servers repeat the whole name in every delta, others send it in pieces.
         if let Some(name) = name.as_ref().filter(|name| !is_complete && **name != call.name) {
             call.name.push_str(name);
         }
     }
 
-    /// The call of this number. Returns `None` beyond [`MAX_CALLS`], and for a number that skips others.
+    /// The call with this index. Returns `None` beyond [`MAX_CALLS`], and for an index that skips others.
     fn call(&mut self, index: usize) -> Option<&mut Call> {
         if index == self.calls.len() && index < MAX_CALLS {
             self.calls.push(Call::default());
@@ -161,8 +161,8 @@ impl Gathered {
         self.calls.get_mut(index)
     }
 
-    /// The answer, when nothing more comes.
-    pub fn finish(mut self) -> ModelAnswer {
+    /// Completes the response.
+    pub fn finish(mut self) -> ModelResponse {
         let offered: Vec<&str> = self.offered.iter().map(String::as_str).collect();
         let is_written = self.reads_text_calls && self.calls.is_empty() && !offered.is_empty();
         if let Some(written) = is_written.then(|| fenced::calls(&self.text, &offered)).flatten() {
@@ -179,15 +179,15 @@ impl Gathered {
                 call.arguments = "{}".to_owned();
             }
         }
-        // Some say that they stopped and mean that they called, or the other way round.
+        // Some providers report `stop` although the model made calls, or the reverse.
         let end = match (self.end.unwrap_or(EndReason::Other), self.calls.is_empty()) {
-            // Of several calls one may be broken; the others are made.
+            // If one of several calls is malformed, the others still count.
             (EndReason::Stop | EndReason::Other | EndReason::Malformed, false) => EndReason::ToolCalls,
             (EndReason::ToolCalls, true) => EndReason::Stop,
             (end, _) => end,
         };
         let (text, calls, logprobs, usage) = (self.text, self.calls, self.logprobs, self.usage);
-        ModelAnswer { text, reasoning: Reasoning::of(self.thoughts), calls, logprobs, usage, end }
+        ModelResponse { text, reasoning: Reasoning::of(self.thoughts), calls, logprobs, usage, end }
     }
 }
 
@@ -198,21 +198,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::ToolDefinition;
+    use crate::request::ModelTool;
 
     #[test]
-    fn log_probabilities_of_a_call_that_was_written_as_text_are_dropped() {
-        let tool = ToolDefinition {
+    fn log_probabilities_of_a_call_written_as_text_are_dropped() {
+        let tool = ModelTool {
             name: "look".to_owned(),
             description: String::new(),
             parameters: json!({}).into(),
             strict: None,
         };
-        let turns = vec![Turn::user("Look.")];
+        let turns = vec![ModelTurn::user("Look.")];
         let mut request = ModelRequest { tools: vec![Arc::new(tool)], ..ModelRequest::new("m", turns) };
         for (text_tool_calls, expected) in [(true, (1, 0)), (false, (0, 1))] {
             request.text_tool_calls = text_tool_calls;
-            let mut gathered = Gathered::of(&request);
+            let mut gathered = ResponseBuilder::of(&request);
             gathered.add(&Delta::Text(r#"{"name": "look", "arguments": {}}"#.to_owned()));
             gathered.add(&Delta::Logprobs(vec![json!({"token": "{", "logprob": -0.5})]));
             let answer = gathered.finish();

@@ -1,4 +1,5 @@
-//! What servers make of a dialect: calls without numbers, errors in the middle, ends of every kind.
+//! Deviations of servers from their dialect: calls without indexes, errors in the middle, all kinds of
+//! endings.
 
 use haft_core::ErrorKind;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use crate::delta::EndReason;
 use crate::dialect::Dialect;
 use crate::reasoning::{Seal, Thought};
 
-/// The calls that an OpenAI stream with these pieces of calls makes.
+/// The calls in an OpenAI stream with these tool-call deltas.
 fn calls(pieces: &[Value]) -> Vec<(String, String, String)> {
     let events = pieces
         .iter()
@@ -21,7 +22,7 @@ fn calls(pieces: &[Value]) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn calls_are_put_together_however_servers_number_them() {
+fn calls_are_assembled_for_any_numbering() {
     let part = |index: Value, id: &str, name: &str, arguments: &str| {
         let mut part = json!({"function": {"arguments": arguments}});
         if !index.is_null() {
@@ -118,7 +119,7 @@ fn calls_are_put_together_however_servers_number_them() {
 }
 
 #[test]
-fn what_is_no_answer_is_an_error_of_a_fitting_kind() {
+fn invalid_responses_are_errors_of_the_right_kind() {
     for (dialect, body, kind, id) in [
         (
             Dialect::OpenAi,
@@ -169,7 +170,7 @@ fn what_is_no_answer_is_an_error_of_a_fitting_kind() {
             ErrorKind::Server,
             "llm.failed",
         ),
-        (Dialect::OpenAi, "<html>nobody is here</html>", ErrorKind::Server, "llm.notUnderstood"),
+        (Dialect::OpenAi, "<html>not found</html>", ErrorKind::Server, "llm.notUnderstood"),
         (Dialect::OpenAi, r#"{"hello":"world"}"#, ErrorKind::Server, "llm.notUnderstood"),
         (Dialect::OpenAi, "data: nonsense\n\n", ErrorKind::Server, "llm.notUnderstood"),
         (Dialect::OpenAi, "", ErrorKind::Network, "llm.cut"),
@@ -180,7 +181,7 @@ fn what_is_no_answer_is_an_error_of_a_fitting_kind() {
 }
 
 #[test]
-fn ends_are_told_apart() {
+fn end_reasons_are_distinguished() {
     let openai = |reason: &str| {
         format!("data: {}\n\n", json!({"choices": [{"delta": {"content": "x"}, "finish_reason": reason}]}))
     };
@@ -233,7 +234,7 @@ fn ends_are_told_apart() {
 }
 
 #[test]
-fn calls_that_came_are_made_though_another_was_broken() {
+fn a_malformed_call_does_not_discard_the_others() {
     let call = json!({"functionCall": {"name": "get_weather", "args": {"city": "Rome"}}});
     let candidate = json!({"content": {"parts": [call]}, "finishReason": "MALFORMED_FUNCTION_CALL"});
     let body = format!("data: {}\n\n", json!({"candidates": [candidate]}));
@@ -242,7 +243,7 @@ fn calls_that_came_are_made_though_another_was_broken() {
 }
 
 #[test]
-fn thoughts_stay_apart_with_their_own_signatures() {
+fn thoughts_stay_separate_with_their_signatures() {
     let block = |block: Value| json!({"type": "content_block_start", "index": 0, "content_block": block});
     let more = |delta: Value| json!({"type": "content_block_delta", "index": 0, "delta": delta});
     let over = || json!({"type": "content_block_stop", "index": 0});
