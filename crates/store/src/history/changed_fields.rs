@@ -1,13 +1,13 @@
-//! Which fields differ between two definitions. Their names alone: a value may be anything.
+//! Names of the fields that differ between two definitions. Values are never included.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// So many names are told.
-const MOST: usize = 50;
+/// Maximum number of names.
+const MAX_NAMES: usize = 50;
 
-/// The names of the fields that differ, those of a field's own fields as `config.url`.
-pub(crate) fn changed(before: &impl Serialize, after: &impl Serialize) -> Vec<String> {
+/// Returns the names of the fields that differ; nested fields as `config.url`.
+pub(crate) fn changed_fields(before: &impl Serialize, after: &impl Serialize) -> Vec<String> {
     let (before, after) = (fields(before), fields(after));
     let mut names = Vec::new();
     for name in either(&before, &after) {
@@ -20,11 +20,11 @@ pub(crate) fn changed(before: &impl Serialize, after: &impl Serialize) -> Vec<St
             _ => names.push(name.clone()),
         }
     }
-    names.truncate(MOST);
+    names.truncate(MAX_NAMES);
     names
 }
 
-/// What a definition says; nothing of what is none.
+/// Returns the fields of a definition. Empty if it is not an object.
 fn fields(definition: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(definition) {
         Ok(Value::Object(fields)) => fields,
@@ -34,7 +34,7 @@ fn fields(definition: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// The names that one or both have, each once.
+/// Iterates over the names that occur in either map, each once.
 fn either<'a>(
     before: &'a Map<String, Value>,
     after: &'a Map<String, Value>,
@@ -49,15 +49,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_named_one_level_down_and_values_never() {
+    fn names_include_one_nested_level_and_no_values() {
         let config = json!({"url": "x", "headers": {"K": "v"}, "gone": 1});
         let before = json!({"name": "a", "same": 1, "config": config});
         let config = json!({"url": "y", "headers": {"K": "w"}});
         let after = json!({"name": "b", "same": 1, "config": config, "new": null});
-        assert_eq!(changed(&before, &after), ["name", "config.url", "config.headers", "config.gone", "new"]);
-        assert!(changed(&before, &before).is_empty());
-        assert_eq!(changed(&Value::Null, &json!({"a": 1, "b": {"c": 1}})), ["a", "b"]);
+        assert_eq!(
+            changed_fields(&before, &after),
+            ["name", "config.url", "config.headers", "config.gone", "new"]
+        );
+        assert!(changed_fields(&before, &before).is_empty());
+        assert_eq!(changed_fields(&Value::Null, &json!({"a": 1, "b": {"c": 1}})), ["a", "b"]);
         let many: Map<String, Value> = (0..100).map(|number| (format!("f{number}"), json!(1))).collect();
-        assert_eq!(changed(&json!({}), &many).len(), MOST);
+        assert_eq!(changed_fields(&json!({}), &many).len(), MAX_NAMES);
     }
 }

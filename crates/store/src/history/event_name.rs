@@ -1,37 +1,37 @@
-//! What can be changed, and what can be done to it: the two words that name an event.
+//! Kinds of objects and actions. Together they form the name of an event.
 
 use serde::{Deserialize, Serialize};
 
-/// Declares a closed set of words, as JSON and the database have them.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$says:meta])* $word:ident = $text:literal,)* }) => {
+/// Declares an enum with a fixed string per variant, used in JSON and in the database.
+macro_rules! string_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub enum $name {
-            $($(#[$says])* $word,)*
+            $($(#[$variant_doc])* $variant,)*
         }
 
         impl $name {
-            pub const ALL: &[Self] = &[$(Self::$word),*];
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             pub fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$word => $text,)*
+                    $(Self::$variant => $text,)*
                 }
             }
         }
     };
 }
 
-words! {
-    /// What was changed.
+string_enum! {
+    /// The kind of the changed object.
     What {
         Tool = "tool",
-        /// An agent, its bindings included.
+        /// An agent, including its bindings.
         Agent = "agent",
         Provider = "provider",
-        /// A secret of the space, known by its name.
+        /// A secret of the space, identified by its name.
         Secret = "secret",
         /// A secret of one user, `secret://me/NAME`.
         OwnSecret = "ownSecret",
@@ -41,44 +41,44 @@ words! {
         User = "user",
         Token = "token",
         Alert = "alert",
-        /// A run that somebody cancelled, tried again or settled.
+        /// A run that was cancelled, retried or settled.
         Task = "task",
-        /// A call that a person was asked about.
+        /// An approval request for a call.
         Approval = "approval",
     }
 }
 
-words! {
-    /// What was done to it.
+string_enum! {
+    /// The action.
     Action {
         Created = "created",
-        /// It has another definition, name or role.
+        /// The definition, name or role was changed.
         Updated = "updated",
         Deleted = "deleted",
-        /// An earlier version of it is the next one.
+        /// An earlier version was restored as a new version.
         RolledBack = "rolledBack",
-        /// A version that was held is called now, or a call that was asked about goes ahead.
+        /// A held version became live, or an approval request was granted.
         Approved = "approved",
-        /// A call that was asked about does not go ahead.
+        /// An approval request was denied.
         Denied = "denied",
-        /// Somebody wants it to end.
+        /// Cancellation was requested.
         Cancelled = "cancelled",
-        /// It is tried once more.
+        /// Another attempt was requested.
         Retried = "retried",
-        /// A secret has a value, the first or another.
+        /// A secret was created or its value was replaced.
         Set = "set",
         PasswordSet = "passwordSet",
         /// A user was invited into a space, and can accept or decline.
         Invited = "invited",
-        /// Somebody is in a space now.
+        /// A user became a member of a space.
         Added = "added",
-        /// Somebody is no longer in a space.
+        /// A user is no longer a member of a space.
         Removed = "removed",
-        /// A token opens nothing any more.
+        /// A token was made invalid.
         Revoked = "revoked",
-        /// An alert's condition holds.
+        /// The condition of an alert became true.
         Fired = "fired",
-        /// An alert's condition no longer holds, or it was said what became of a task.
+        /// The condition of an alert became false, or the unknown result of a task was settled.
         Resolved = "resolved",
     }
 }
@@ -90,12 +90,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_is_one_thing_and_is_read_as_it_is_written() {
+    fn strings_are_unique_and_round_trip() {
         let mut seen = HashSet::new();
         for what in What::ALL {
             assert_eq!(serde_json::json!(what), what.as_str());
             assert!(seen.insert(what.as_str()));
-            let read: What = serde_json::from_value(what.as_str().into()).expect("a word");
+            let read: What = serde_json::from_value(what.as_str().into()).expect("a known string");
             assert_eq!(read, *what);
         }
         let mut seen = HashSet::new();
