@@ -1,4 +1,4 @@
-//! Where a test's server keeps its things: a directory of its own, and a database of its own where PostgreSQL is tested.
+//! Storage for the server of one test: a temporary data directory and, for tests on PostgreSQL, a database.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A data directory, and a database where `HAFT_TEST_DATABASE` is `postgres`. Gone when dropped.
-pub struct Place {
+/// A temporary data directory, and a database if `HAFT_TEST_DATABASE` is `postgres`. Deleted on drop.
+pub struct TestStorage {
     pub directory: PathBuf,
-    /// The server's URL, and the name of our database there.
+    /// The URL of the PostgreSQL server, and the name of the test's database.
     database: Option<(String, String)>,
 }
 
-impl Default for Place {
+impl Default for TestStorage {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Place {
+impl TestStorage {
     pub fn new() -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("haft_it_{}_{number}", std::process::id());
@@ -32,7 +32,7 @@ impl Place {
         Self { directory: std::env::temp_dir().join(name), database }
     }
 
-    /// What a server is told of it.
+    /// Returns the environment variables that make a server use this storage.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![("HAFT_DATA_DIR", self.directory.display().to_string())];
         if let Some((server, name)) = &self.database {
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestStorage {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
         if let Some((server, name)) = &self.database {
@@ -57,6 +57,6 @@ impl Drop for Place {
 }
 
 fn psql(server: &str, sql: &str) {
-    let done = Command::new("psql").args(["-q", "-X", server, "-c", sql]).status();
-    assert!(done.expect("psql runs").success(), "{sql}");
+    let status = Command::new("psql").args(["-q", "-X", server, "-c", sql]).status();
+    assert!(status.expect("psql runs").success(), "{sql}");
 }

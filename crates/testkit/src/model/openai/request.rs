@@ -1,11 +1,13 @@
-//! A chat completion as it is asked for, held to OpenAI's rules.
+//! Parses and validates a request for a chat completion by OpenAI's rules.
 
 use serde_json::Value;
 
-use crate::model::asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
+use crate::model::request::{
+    MessageRole, RecordedCall, RecordedMessage, RecordedModelRequest, RecordedResult, RecordedTool,
+};
 use crate::model::rules::{
-    Checked, add_tool, closed_schema, filled, flag, items, length, must, name, number, object, object_schema,
-    only, stops, temperature, text,
+    Checked, add_tool, closed_schema, filled, flag, items, length, name, number, object, object_schema,
+    reject_unknown_fields, require, stops, temperature, text,
 };
 
 const FIELDS: [&str; 29] = [
@@ -40,43 +42,47 @@ const FIELDS: [&str; 29] = [
     "prompt_cache_retention",
 ];
 
-/// More tools than this are refused, and longer ids of calls.
-const MOST_TOOLS: usize = 128;
-const LONGEST_ID: usize = 40;
+/// Maximum number of tools.
+const MAX_TOOLS: usize = 128;
+/// Maximum length of a call's id.
+const MAX_ID_LENGTH: usize = 40;
 
-pub(in crate::model) fn read(body: &Value, mut asked: AskedModel) -> Checked<AskedModel> {
+pub(in crate::model) fn read(
+    body: &Value,
+    mut request: RecordedModelRequest,
+) -> Checked<RecordedModelRequest> {
     let fields = object(body, "the request")?;
-    only(fields, &FIELDS, |name| format!("Unrecognized request argument supplied: {name}"))?;
-    asked.model = filled(&body["model"], "model")?.to_owned();
-    asked.stream = flag(&body["stream"], "stream")?.unwrap_or_default();
-    must(asked.stream || body["stream_options"].is_null(), || {
+    reject_unknown_fields(fields, &FIELDS, |name| format!("Unrecognized request argument supplied: {name}"))?;
+    request.model = filled(&body["model"], "model")?.to_owned();
+    request.stream = flag(&body["stream"], "stream")?.unwrap_or_default();
+    require(request.stream || body["stream_options"].is_null(), || {
         "The 'stream_options' parameter is only allowed when 'stream' is enabled.".to_owned()
     })?;
-    asked.temperature = temperature(&body["temperature"], 2.0)?;
+    request.temperature = temperature(&body["temperature"], 2.0)?;
     let [older, newer] = ["max_tokens", "max_completion_tokens"].map(|field| length(&body[field], field));
     let (older, newer) = (older?, newer?);
-    must(older.is_none() || newer.is_none(), || {
+    require(older.is_none() || newer.is_none(), || {
         "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.".to_owned()
     })?;
-    asked.max_tokens = older.or(newer);
+    request.max_tokens = older.or(newer);
     read_options(body)?;
-    asked.format = read_format(body)?;
-    read_tools(body, &mut asked)?;
-    read_messages(items(&body["messages"], "messages")?, &mut asked)?;
-    Ok(asked)
+    request.format = read_format(body)?;
+    read_tools(body, &mut request)?;
+    read_messages(items(&body["messages"], "messages")?, &mut request)?;
+    Ok(request)
 }
 
-/// Thinking models take no temperature; this is one by its name.
-fn is_thinker(model: &str) -> bool {
+/// Returns true for reasoning models, which accept no temperature.
+fn is_reasoning_model(model: &str) -> bool {
     model.starts_with("o3")
 }
 
 fn read_options(body: &Value) -> Checked<()> {
     let model = body["model"].as_str().unwrap_or_default();
-    must(body["temperature"].is_null() || !is_thinker(model), || {
+    require(body["temperature"].is_null() || !is_reasoning_model(model), || {
         "Unsupported parameter: 'temperature' is not supported with this model.".to_owned()
     })?;
-    must(body["verbosity"].is_null() || !is_thinker(model), || {
+    require(body["verbosity"].is_null() || !is_reasoning_model(model), || {
         "Unsupported parameter: 'verbosity' is not supported with this model.".to_owned()
     })?;
     number(&body["top_p"], "top_p", 0.0, 1.0)?;
@@ -84,9 +90,9 @@ fn read_options(body: &Value) -> Checked<()> {
     number(&body["frequency_penalty"], "frequency_penalty", -2.0, 2.0)?;
     number(&body["presence_penalty"], "presence_penalty", -2.0, 2.0)?;
     number(&body["top_logprobs"], "top_logprobs", 0.0, 20.0)?;
-    must(body["seed"].is_null() || body["seed"].is_i64(), || "Invalid type for 'seed'".to_owned())?;
+    require(body["seed"].is_null() || body["seed"].is_i64(), || "Invalid type for 'seed'".to_owned())?;
     let counts = flag(&body["logprobs"], "logprobs")?.unwrap_or_default();
-    must(counts || body["top_logprobs"].is_null(), || {
+    require(counts || body["top_logprobs"].is_null(), || {
         "'top_logprobs' is only allowed when 'logprobs' is true.".to_owned()
     })?;
     if !body["stop"].is_string() {
@@ -105,7 +111,7 @@ fn read_options(body: &Value) -> Checked<()> {
 
 fn one_of(value: &Value, at: &str, known: &[&str]) -> Checked<()> {
     let fits = value.is_null() || value.as_str().is_some_and(|word| known.contains(&word));
-    must(fits, || format!("Invalid value: '{value}' for '{at}'"))
+    require(fits, || format!("Invalid value: '{value}' for '{at}'"))
 }
 
 fn read_format(body: &Value) -> Checked<Option<Value>> {
@@ -114,8 +120,8 @@ fn read_format(body: &Value) -> Checked<Option<Value>> {
         None if format.is_null() => Ok(None),
         Some("text") => Ok(None),
         Some("json_object") => {
-            let is_said = body["messages"].to_string().to_ascii_lowercase().contains("json");
-            must(is_said, || {
+            let is_mentioned = body["messages"].to_string().to_ascii_lowercase().contains("json");
+            require(is_mentioned, || {
                 "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
                     .to_owned()
             })?;
@@ -123,7 +129,7 @@ fn read_format(body: &Value) -> Checked<Option<Value>> {
         }
         Some("json_schema") => {
             let given = &format["json_schema"];
-            only(
+            reject_unknown_fields(
                 object(given, "response_format.json_schema")?,
                 &["name", "description", "schema", "strict"],
                 |name| format!("Unknown parameter: 'response_format.json_schema.{name}'."),
@@ -139,22 +145,26 @@ fn read_format(body: &Value) -> Checked<Option<Value>> {
     }
 }
 
-fn read_tools(body: &Value, asked: &mut AskedModel) -> Checked<()> {
+fn read_tools(body: &Value, request: &mut RecordedModelRequest) -> Checked<()> {
     if body["tools"].is_null() {
         for field in ["tool_choice", "parallel_tool_calls"] {
-            must(body[field].is_null(), || format!("'{field}' is only allowed when 'tools' are specified."))?;
+            require(body[field].is_null(), || {
+                format!("'{field}' is only allowed when 'tools' are specified.")
+            })?;
         }
         return Ok(());
     }
     let tools = items(&body["tools"], "tools")?;
-    must(tools.len() <= MOST_TOOLS, || format!("tools: array too long, at most {MOST_TOOLS}"))?;
+    require(tools.len() <= MAX_TOOLS, || format!("tools: array too long, at most {MAX_TOOLS}"))?;
     for (number, tool) in tools.iter().enumerate() {
         let at = format!("tools[{number}]");
-        must(tool["type"] == "function", || format!("{at}.type: expected 'function'"))?;
+        require(tool["type"] == "function", || format!("{at}.type: expected 'function'"))?;
         let function = &tool["function"];
-        only(object(function, &at)?, &["name", "description", "parameters", "strict"], |name| {
-            format!("Unknown parameter: '{at}.function.{name}'.")
-        })?;
+        reject_unknown_fields(
+            object(function, &at)?,
+            &["name", "description", "parameters", "strict"],
+            |name| format!("Unknown parameter: '{at}.function.{name}'."),
+        )?;
         let name = name(&function["name"], &format!("{at}.function.name"))?.to_owned();
         if !function["parameters"].is_null() {
             object_schema(&function["parameters"], &format!("Invalid schema for function '{name}'"))?;
@@ -169,14 +179,14 @@ fn read_tools(body: &Value, asked: &mut AskedModel) -> Checked<()> {
         }
         let description = function["description"].as_str().unwrap_or_default().to_owned();
         let schema = function["parameters"].clone();
-        add_tool(&mut asked.tools, AskedTool { name, description, schema })?;
+        add_tool(&mut request.tools, RecordedTool { name, description, schema })?;
     }
-    asked.tool_choice = choice(&body["tool_choice"], asked)?;
+    request.tool_choice = choice(&body["tool_choice"], request)?;
     flag(&body["parallel_tool_calls"], "parallel_tool_calls")?;
     Ok(())
 }
 
-fn choice(choice: &Value, asked: &AskedModel) -> Checked<Option<String>> {
+fn choice(choice: &Value, request: &RecordedModelRequest) -> Checked<Option<String>> {
     match choice {
         Value::Null => Ok(None),
         Value::String(word) if ["auto", "none", "required"].contains(&word.as_str()) => {
@@ -184,7 +194,7 @@ fn choice(choice: &Value, asked: &AskedModel) -> Checked<Option<String>> {
         }
         Value::Object(_) if choice["type"] == "function" => {
             let name = text(&choice["function"]["name"], "tool_choice.function.name")?;
-            must(asked.tool_names().contains(&name), || {
+            require(request.tool_names().contains(&name), || {
                 format!("Tool choice '{name}' not found in 'tools' parameter.")
             })?;
             Ok(Some(name.to_owned()))
@@ -195,46 +205,48 @@ fn choice(choice: &Value, asked: &AskedModel) -> Checked<Option<String>> {
     }
 }
 
-fn read_messages(messages: &[Value], asked: &mut AskedModel) -> Checked<()> {
-    // Calls of the last answer that have no result yet.
+fn read_messages(messages: &[Value], request: &mut RecordedModelRequest) -> Checked<()> {
+    // Calls of the last response without a result so far.
     let mut open: Vec<String> = Vec::new();
     for (number, message) in messages.iter().enumerate() {
         let at = format!("messages[{number}]");
         let known = ["role", "content", "name", "tool_calls", "tool_call_id", "refusal", "reasoning_content"];
-        only(object(message, &at)?, &known, |name| format!("Unknown parameter: '{at}.{name}'."))?;
+        reject_unknown_fields(object(message, &at)?, &known, |name| {
+            format!("Unknown parameter: '{at}.{name}'.")
+        })?;
         let role = text(&message["role"], &format!("{at}.role"))?;
-        must(role == "tool" || open.is_empty(), || unanswered(&open))?;
-        must(role == "assistant" || message["tool_calls"].is_null(), || {
-            format!("{at}.tool_calls: only an assistant calls")
+        require(role == "tool" || open.is_empty(), || unanswered(&open))?;
+        require(role == "assistant" || message["tool_calls"].is_null(), || {
+            format!("{at}.tool_calls: only assistant messages have calls")
         })?;
         match role {
             "system" | "developer" => {
-                let said = content(&message["content"], &at, Role::System)?;
-                asked.add_system(&said.text);
+                let parsed = content(&message["content"], &at, MessageRole::System)?;
+                request.add_system(&parsed.text);
             }
-            "user" => asked.messages.push(content(&message["content"], &at, Role::User)?),
+            "user" => request.messages.push(content(&message["content"], &at, MessageRole::User)?),
             "assistant" => {
-                let said = assistant(message, &at, &asked.model)?;
-                open = said.calls.iter().map(|call| call.id.clone()).collect();
-                asked.messages.push(said);
+                let parsed = assistant(message, &at, &request.model)?;
+                open = parsed.calls.iter().map(|call| call.id.clone()).collect();
+                request.messages.push(parsed);
             }
             "tool" => {
                 let id = text(&message["tool_call_id"], &format!("{at}.tool_call_id"))?;
-                let place = open.iter().position(|open| open == id).ok_or_else(|| {
+                let index = open.iter().position(|open| open == id).ok_or_else(|| {
                     format!(
                         "Invalid parameter: messages with role 'tool' must be a response to a preceding \
                          message with 'tool_calls': {at}, {id}"
                     )
                 })?;
-                open.remove(place);
-                let content = content(&message["content"], &at, Role::Tool)?.text;
+                open.remove(index);
+                let content = content(&message["content"], &at, MessageRole::Tool)?.text;
                 let call_id = id.to_owned();
-                asked.add_results(vec![AskedResult { call_id, name: None, content, is_error: false }]);
+                request.add_results(vec![RecordedResult { call_id, name: None, content, is_error: false }]);
             }
-            other => return Err(format!("Invalid value: '{other}' is no role, at {at}.role")),
+            other => return Err(format!("Invalid value: '{other}' is not a role, at {at}.role")),
         }
     }
-    must(open.is_empty(), || unanswered(&open))
+    require(open.is_empty(), || unanswered(&open))
 }
 
 fn unanswered(open: &[String]) -> String {
@@ -245,55 +257,56 @@ fn unanswered(open: &[String]) -> String {
     )
 }
 
-/// OpenAI limits the length of ids, Mistral prescribes their form, and vLLM and SGLang make longer ones.
-fn assistant(message: &Value, at: &str, model: &str) -> Checked<AskedMessage> {
+/// Parses an assistant message. OpenAI limits the length of call ids, Mistral prescribes their format, and
+/// vLLM and SGLang create longer ones.
+fn assistant(message: &Value, at: &str, model: &str) -> Checked<RecordedMessage> {
     let is_mistral = model.starts_with("mistral");
     let takes_any = model.starts_with("vllm") || model.starts_with("sglang");
-    let mut said = AskedMessage::of(Role::Assistant);
+    let mut parsed = RecordedMessage::of(MessageRole::Assistant);
     if message["tool_calls"].is_null() {
-        return content(&message["content"], at, Role::Assistant);
+        return content(&message["content"], at, MessageRole::Assistant);
     }
     if !message["content"].is_null() {
-        said = content(&message["content"], at, Role::Assistant)?;
+        parsed = content(&message["content"], at, MessageRole::Assistant)?;
     }
     for (number, call) in items(&message["tool_calls"], &format!("{at}.tool_calls"))?.iter().enumerate() {
         let at = format!("{at}.tool_calls[{number}]");
         let id = filled(&call["id"], &format!("{at}.id"))?.to_owned();
-        must(id.len() <= LONGEST_ID || takes_any, || {
-            format!("Invalid '{at}.id': string too long. Expected at most {LONGEST_ID}.")
+        require(id.len() <= MAX_ID_LENGTH || takes_any, || {
+            format!("Invalid '{at}.id': string too long. Expected at most {MAX_ID_LENGTH}.")
         })?;
         let is_short = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        must(is_short || !is_mistral, || {
+        require(is_short || !is_mistral, || {
             format!("Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.")
         })?;
-        must(said.calls.iter().all(|known| known.id != id), || {
+        require(parsed.calls.iter().all(|known| known.id != id), || {
             format!("Duplicate value for '{at}.id': {id}")
         })?;
-        must(call["type"] == "function", || format!("{at}.type: expected 'function'"))?;
+        require(call["type"] == "function", || format!("{at}.type: expected 'function'"))?;
         let name = name(&call["function"]["name"], &format!("{at}.function.name"))?.to_owned();
         let written = text(&call["function"]["arguments"], &format!("{at}.function.arguments"))?;
         let arguments = serde_json::from_str(written).ok().filter(Value::is_object);
         let arguments =
-            arguments.ok_or_else(|| format!("{at}.function.arguments: no JSON object: {written}"))?;
-        said.calls.push(AskedCall { id, name, arguments });
+            arguments.ok_or_else(|| format!("{at}.function.arguments: not a JSON object: {written}"))?;
+        parsed.calls.push(RecordedCall { id, name, arguments });
     }
-    Ok(said)
+    Ok(parsed)
 }
 
-fn content(content: &Value, at: &str, role: Role) -> Checked<AskedMessage> {
-    let mut said = AskedMessage::of(role);
+fn content(content: &Value, at: &str, role: MessageRole) -> Checked<RecordedMessage> {
+    let mut parsed = RecordedMessage::of(role);
     if let Value::String(text) = content {
-        said.text.clone_from(text);
-        return Ok(said);
+        parsed.text.clone_from(text);
+        return Ok(parsed);
     }
     for (number, part) in items(content, &format!("{at}.content"))?.iter().enumerate() {
         let at = format!("{at}.content[{number}]");
         match part["type"].as_str() {
-            Some("text") => said.add_text(text(&part["text"], &format!("{at}.text"))?),
-            Some("image_url") if role == Role::User => {
+            Some("text") => parsed.add_text(text(&part["text"], &format!("{at}.text"))?),
+            Some("image_url") if role == MessageRole::User => {
                 let url = text(&part["image_url"]["url"], &format!("{at}.image_url.url"))?;
                 let is_data = url.starts_with("data:image/") && url.contains(";base64,");
-                must(is_data || url.starts_with("https://") || url.starts_with("http://"), || {
+                require(is_data || url.starts_with("https://") || url.starts_with("http://"), || {
                     format!("Invalid '{at}.image_url.url': neither a URL nor a data URL of an image: {url}")
                 })?;
                 one_of(
@@ -301,10 +314,10 @@ fn content(content: &Value, at: &str, role: Role) -> Checked<AskedMessage> {
                     &format!("{at}.image_url.detail"),
                     &["auto", "low", "high"],
                 )?;
-                said.images += 1;
+                parsed.images += 1;
             }
             Some(_) | None => return Err(format!("Invalid value: '{at}.type' is {}", part["type"])),
         }
     }
-    Ok(said)
+    Ok(parsed)
 }

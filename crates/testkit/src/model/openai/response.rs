@@ -1,20 +1,20 @@
-//! An answer as OpenAI gives it: chunks, or a whole completion.
+//! Builds OpenAI responses: chunks of a stream, or one completion.
 
 use serde_json::{Value, json};
 
-use crate::model::asked::AskedModel;
-use crate::model::dialect::Dialect;
-use crate::model::flow::Frame;
-use crate::model::reply::{Ending, ModelReply, Said, SaidCall};
+use crate::model::dialect::FakeDialect;
+use crate::model::model_reply::{CallPart, ModelReply, ReplyPart, StopReason};
+use crate::model::request::RecordedModelRequest;
+use crate::model::response_body::Frame;
 
-pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Frame> {
-    let counts = asked.body["stream_options"]["include_usage"] == true;
+pub(in crate::model) fn frames(request: &RecordedModelRequest, reply: &ModelReply) -> Vec<Frame> {
+    let counts = request.body["stream_options"]["include_usage"] == true;
     let chunk = |choices: Value, usage: Option<Value>| {
         let mut chunk = json!({
             "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_760_000_000,
-            "model": asked.model, "choices": choices,
+            "model": request.model, "choices": choices,
         });
-        // Whoever asked for it is told in each chunk that it is not there yet.
+        // If usage was requested, every chunk before the last has a null usage.
         if counts {
             chunk["usage"] = usage.into();
         }
@@ -25,24 +25,24 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
     };
     let mut frames = vec![piece(json!({"role": "assistant", "content": ""}), None)];
     let mut calls = 0;
-    for said in &reply.said {
-        match said {
-            Said::Text(text) => frames.extend(
+    for part in &reply.parts {
+        match part {
+            ReplyPart::Text(text) => frames.extend(
                 reply
                     .text_pieces(text)
                     .iter()
                     .map(|text| piece(json!({reply.text_field(): text}), None).fragment()),
             ),
-            Said::Reasoning(text) => frames.extend(
+            ReplyPart::Reasoning(text) => frames.extend(
                 reply
                     .text_pieces(text)
                     .iter()
                     .map(|text| piece(json!({"reasoning_content": text}), None).fragment()),
             ),
-            Said::Call(call) => {
+            ReplyPart::Call(call) => {
                 let function = json!({"name": call.name, "arguments": ""});
-                let begun = json!({"index": calls, "id": call.id, "type": "function", "function": function});
-                frames.push(piece(json!({"tool_calls": [begun]}), None).fragment());
+                let start = json!({"index": calls, "id": call.id, "type": "function", "function": function});
+                frames.push(piece(json!({"tool_calls": [start]}), None).fragment());
                 frames.extend(reply.argument_pieces(&call.arguments).iter().map(|arguments| {
                     let more = json!({"index": calls, "function": {"arguments": arguments}});
                     piece(json!({"tool_calls": [more]}), None).fragment()
@@ -52,7 +52,7 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
         }
     }
     if let Some(message) = reply.error() {
-        frames.push(Frame::event(&Dialect::Openai.error(500, message)));
+        frames.push(Frame::event(&FakeDialect::Openai.error(500, message)));
         return frames;
     }
     frames.push(piece(json!({}), Some(reason(reply))));
@@ -63,7 +63,7 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
     frames
 }
 
-pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
+pub(in crate::model) fn whole(request: &RecordedModelRequest, reply: &ModelReply) -> Value {
     let text = reply.whole_text();
     let content = if text.is_empty() { Value::Null } else { text.into() };
     let mut message = json!({"role": "assistant", "content": null, "refusal": null});
@@ -73,12 +73,12 @@ pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
         message["reasoning_content"] = thoughts.into();
     }
     if reply.has_calls() {
-        message["tool_calls"] = reply.said_calls().map(call).collect();
+        message["tool_calls"] = reply.call_parts().map(call).collect();
     }
     let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason(reply)});
     let mut document = json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1_760_000_000,
-        "model": asked.model, "choices": [choice],
+        "model": request.model, "choices": [choice],
     });
     if let Some(usage) = usage(reply) {
         document["usage"] = usage;
@@ -86,17 +86,17 @@ pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
     document
 }
 
-fn call(call: &SaidCall) -> Value {
+fn call(call: &CallPart) -> Value {
     let function = json!({"name": call.name, "arguments": call.arguments});
     json!({"id": call.id, "type": "function", "function": function})
 }
 
 fn reason(reply: &ModelReply) -> &'static str {
-    match reply.ending {
-        Ending::Length => "length",
-        Ending::Filtered => "content_filter",
-        Ending::Own if reply.has_calls() => "tool_calls",
-        Ending::Own | Ending::Refused => "stop",
+    match reply.stop_reason {
+        StopReason::Length => "length",
+        StopReason::Filtered => "content_filter",
+        StopReason::Complete if reply.has_calls() => "tool_calls",
+        StopReason::Complete | StopReason::Refused => "stop",
     }
 }
 

@@ -1,13 +1,14 @@
-//! What Ollama tells of a model: every one of these was made for the same number of tokens.
+//! Ollama's model metadata. Every fake model has the same context length.
 
 use serde_json::{Value, json};
 
 use crate::model::rules::{Checked, filled, object};
 
-/// So many tokens each of its models reads and writes in all.
+/// Context length of each fake Ollama model, in tokens.
 pub const OLLAMA_CONTEXT: u32 = 20_480;
 
-pub(in crate::model) fn shown(body: &Value) -> Checked<Value> {
+/// Validates a request for metadata and builds the response.
+pub(in crate::model) fn show_model(body: &Value) -> Checked<Value> {
     object(body, "the request")?;
     filled(&body["model"], "model is required")?;
     let info =

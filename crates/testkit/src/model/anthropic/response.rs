@@ -1,49 +1,49 @@
-//! An answer as Anthropic gives it: events of a message, or a whole one.
+//! Builds Anthropic responses: events of a stream, or one message.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
-use crate::model::asked::AskedModel;
-use crate::model::dialect::Dialect;
-use crate::model::flow::Frame;
-use crate::model::reply::{Ending, ModelReply, Said, SaidCall};
+use crate::model::dialect::FakeDialect;
+use crate::model::model_reply::{CallPart, ModelReply, ReplyPart, StopReason};
+use crate::model::request::RecordedModelRequest;
+use crate::model::response_body::Frame;
 
-/// How what it signs begins.
+/// Prefix of the signatures that this server creates.
 const SIGNATURE: &str = "EqQBCgIYAhIkZmFrZQ";
 
-/// By which it knows a thought again.
+/// Returns the signature of a thinking block.
 fn signature(thought: &str) -> String {
     let mut hasher = DefaultHasher::new();
     thought.hash(&mut hasher);
     format!("{SIGNATURE}{:016x}", hasher.finish())
 }
 
-/// Whether it signed a thought so. What it never signed is somebody else's to judge.
-pub(super) fn is_own(thought: &str, signed: &str) -> bool {
+/// Returns false if a signature of this server does not match its thinking block. Other signatures pass.
+pub(super) fn is_valid_signature(thought: &str, signed: &str) -> bool {
     !signed.starts_with(SIGNATURE) || signed == signature(thought)
 }
 
-pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Frame> {
+pub(in crate::model) fn frames(request: &RecordedModelRequest, reply: &ModelReply) -> Vec<Frame> {
     let (input, output) = reply.usage.unwrap_or_default();
-    let mut message = message(asked);
+    let mut message = message(request);
     message["usage"] = json!({"input_tokens": input, "output_tokens": 1});
     let mut frames = vec![event(json!({"type": "message_start", "message": message}))];
-    for (number, said) in reply.said.iter().enumerate() {
-        let (block, deltas) = match said {
-            Said::Text(text) => {
+    for (number, part) in reply.parts.iter().enumerate() {
+        let (block, deltas) = match part {
+            ReplyPart::Text(text) => {
                 let pieces = reply.text_pieces(text).into_iter();
                 let deltas = pieces.map(|text| json!({"type": "text_delta", "text": text})).collect();
                 (json!({"type": "text", "text": ""}), deltas)
             }
-            Said::Reasoning(text) => {
+            ReplyPart::Reasoning(text) => {
                 let pieces = reply.text_pieces(text).into_iter();
                 let deltas = pieces.map(|text| json!({"type": "thinking_delta", "thinking": text}));
                 let signed = json!({"type": "signature_delta", "signature": signature(text)});
                 let block = json!({"type": "thinking", "thinking": "", "signature": ""});
                 (block, deltas.chain([signed]).collect())
             }
-            Said::Call(call) => {
+            ReplyPart::Call(call) => {
                 let pieces = reply.argument_pieces(&call.arguments).into_iter();
                 let pieces = [String::new()].into_iter().chain(pieces);
                 let deltas = pieces.map(|text| json!({"type": "input_json_delta", "partial_json": text}));
@@ -60,7 +60,7 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
         frames.push(event(json!({"type": "content_block_stop", "index": number})));
     }
     if let Some(message) = reply.error() {
-        frames.push(Frame::named("error", &Dialect::Anthropic.error(529, message)));
+        frames.push(Frame::named("error", &FakeDialect::Anthropic.error(529, message)));
         return frames;
     }
     let delta = json!({"stop_reason": reason(reply), "stop_sequence": null});
@@ -69,14 +69,16 @@ pub(in crate::model) fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Fr
     frames
 }
 
-pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
+pub(in crate::model) fn whole(request: &RecordedModelRequest, reply: &ModelReply) -> Value {
     let (input, output) = reply.usage.unwrap_or_default();
-    let mut document = message(asked);
-    let content = reply.said.iter().map(|said| match said {
-        Said::Text(text) => json!({"type": "text", "text": text}),
-        Said::Reasoning(text) => json!({"type": "thinking", "thinking": text, "signature": signature(text)}),
-        // Whole calls cannot hold what is no object.
-        Said::Call(call) => tool_use(call, call.object().unwrap_or_else(|| json!({}))),
+    let mut document = message(request);
+    let content = reply.parts.iter().map(|part| match part {
+        ReplyPart::Text(text) => json!({"type": "text", "text": text}),
+        ReplyPart::Reasoning(text) => {
+            json!({"type": "thinking", "thinking": text, "signature": signature(text)})
+        }
+        // Arguments that are no object cannot be represented here.
+        ReplyPart::Call(call) => tool_use(call, call.object().unwrap_or_else(|| json!({}))),
     });
     document["content"] = content.collect();
     document["stop_reason"] = reason(reply).into();
@@ -84,27 +86,27 @@ pub(in crate::model) fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
     document
 }
 
-/// An event, which has its type for a name.
+/// Builds an event that is named after its type.
 fn event(data: Value) -> Frame {
     Frame::named(data["type"].as_str().unwrap_or_default(), &data)
 }
 
-fn message(asked: &AskedModel) -> Value {
+fn message(request: &RecordedModelRequest) -> Value {
     json!({
         "id": "msg_01XFDUDYJgAACzvnptvVoYEL", "type": "message", "role": "assistant",
-        "model": asked.model, "content": [], "stop_reason": null, "stop_sequence": null,
+        "model": request.model, "content": [], "stop_reason": null, "stop_sequence": null,
     })
 }
 
-fn tool_use(call: &SaidCall, input: Value) -> Value {
+fn tool_use(call: &CallPart, input: Value) -> Value {
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
 }
 
 fn reason(reply: &ModelReply) -> &'static str {
-    match reply.ending {
-        Ending::Length => "max_tokens",
-        Ending::Filtered | Ending::Refused => "refusal",
-        Ending::Own if reply.has_calls() => "tool_use",
-        Ending::Own => "end_turn",
+    match reply.stop_reason {
+        StopReason::Length => "max_tokens",
+        StopReason::Filtered | StopReason::Refused => "refusal",
+        StopReason::Complete if reply.has_calls() => "tool_use",
+        StopReason::Complete => "end_turn",
     }
 }

@@ -1,4 +1,4 @@
-//! What the model answers, and how well it behaves while it does.
+//! Defines a response of the fake model: its parts, its stop reason, and its delays and failures.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,59 +7,62 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::dialect::Dialect;
+use super::dialect::FakeDialect;
 
-/// Characters of a text that come at once, unless the test says otherwise.
+/// Default length of a text fragment, in characters.
 const TEXT_FRAGMENT: usize = 3;
+/// Default length of a fragment of a call's arguments, in characters.
 const ARGUMENTS_FRAGMENT: usize = 5;
 
-/// One answer of the model. What is added to it comes in the same order.
+/// One response of the model. Its parts are sent in the order in which they are added.
 #[derive(Debug, Clone)]
 pub struct ModelReply {
-    pub(super) said: Vec<Said>,
-    pub(super) ending: Ending,
-    /// Tokens of input and output; nothing when the model does not count.
+    pub(super) parts: Vec<ReplyPart>,
+    pub(super) stop_reason: StopReason,
+    /// Input and output tokens. `None` if the response does not report usage.
     pub(super) usage: Option<(u64, u64)>,
+    /// Length of a fragment in characters. `None` for the defaults.
     pub(super) fragment: Option<usize>,
     pub(super) pause: Option<Duration>,
     pub(super) hold: Option<Arc<Semaphore>>,
     pub(super) cut_after: Option<usize>,
+    /// True if the response is never streamed.
     pub(super) is_whole: bool,
     pub(super) failure: Option<Failure>,
 }
 
-/// A piece of an answer.
+/// A part of a response.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said {
+pub(super) enum ReplyPart {
     Text(String),
     Reasoning(String),
-    Call(SaidCall),
+    Call(CallPart),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct SaidCall {
+pub(super) struct CallPart {
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) arguments: String,
 }
 
-/// Why the model stops.
+/// Reason why the model stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// It has said, or called, all it wanted.
-    Own,
+pub(super) enum StopReason {
+    /// The response is complete.
+    Complete,
     Length,
     Filtered,
-    /// It refuses: OpenAI sends the text as a refusal.
+    /// The model refuses. OpenAI sends the text as a refusal.
     Refused,
 }
 
-/// How an answer goes wrong.
+/// Failure of a response.
 #[derive(Debug, Clone)]
 pub(super) enum Failure {
-    /// It never begins.
+    /// An error status instead of a response.
     Status { status: u16, message: String, retry_after: Option<u64> },
-    /// It has begun, and this comes in place of its end.
+    /// An error event instead of the end of the stream.
     InStream(String),
 }
 
@@ -70,11 +73,11 @@ impl Default for ModelReply {
 }
 
 impl ModelReply {
-    /// An answer with nothing in it.
+    /// Creates an empty response.
     pub fn new() -> Self {
         Self {
-            said: Vec::new(),
-            ending: Ending::Own,
+            parts: Vec::new(),
+            stop_reason: StopReason::Complete,
             usage: Some((10, 5)),
             fragment: None,
             pause: None,
@@ -85,22 +88,22 @@ impl ModelReply {
         }
     }
 
-    /// An answer in words.
+    /// Creates a response with a text.
     pub fn says(text: impl Into<String>) -> Self {
         Self::new().text(text)
     }
 
-    /// Calls that are made together.
+    /// Creates a response with several calls.
     pub fn calls<N: Into<String>>(calls: impl IntoIterator<Item = (N, Value)>) -> Self {
         calls.into_iter().fold(Self::new(), |reply, (name, arguments)| reply.call(name, arguments))
     }
 
-    /// No answer, but a status and an error in the dialect's own form.
+    /// Creates an error response with a default message.
     pub fn status(status: u16, retry_after: Option<u64>) -> Self {
         Self::refused(status, format!("the model answers with {status}"), retry_after)
     }
 
-    /// The same in words of the test's.
+    /// Creates an error response with the given message.
     pub fn refused(status: u16, message: impl Into<String>, retry_after: Option<u64>) -> Self {
         let failure = Failure::Status { status, message: message.into(), retry_after };
         Self { failure: Some(failure), ..Self::new() }
@@ -108,13 +111,13 @@ impl ModelReply {
 
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
-        self.said.push(Said::Text(text.into()));
+        self.parts.push(ReplyPart::Text(text.into()));
         self
     }
 
     #[must_use]
     pub fn reasoning(mut self, text: impl Into<String>) -> Self {
-        self.said.push(Said::Reasoning(text.into()));
+        self.parts.push(ReplyPart::Reasoning(text.into()));
         self
     }
 
@@ -123,24 +126,28 @@ impl ModelReply {
         self.raw_call(name, arguments.to_string())
     }
 
-    /// A call with arguments that need not be JSON. Where a dialect has no way to say such a thing, it
-    /// says what its own server makes of it.
+    /// Adds a call whose arguments may be invalid JSON. A dialect that cannot represent it sends what its
+    /// real server sends in this case.
     #[must_use]
     pub fn raw_call(mut self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
-        self.said.push(Said::Call(SaidCall { id: None, name: name.into(), arguments: arguments.into() }));
+        self.parts.push(ReplyPart::Call(CallPart {
+            id: None,
+            name: name.into(),
+            arguments: arguments.into(),
+        }));
         self
     }
 
-    /// The id of the call that was added last, in place of one in the dialect's style.
+    /// Sets the id of the last call. By default, an id in the dialect's style is generated.
     #[must_use]
     pub fn call_id(mut self, id: impl Into<String>) -> Self {
-        if let Some(Said::Call(call)) = self.said.last_mut() {
+        if let Some(ReplyPart::Call(call)) = self.parts.last_mut() {
             call.id = Some(id.into());
         }
         self
     }
 
-    /// A call as a small model writes it: into its text.
+    /// Adds a call written as a fenced JSON block in the text, as small models do.
     #[must_use]
     pub fn fenced_call(self, name: &str, arguments: &Value) -> Self {
         let call = json!({"name": name, "arguments": arguments});
@@ -159,77 +166,77 @@ impl ModelReply {
         self
     }
 
-    /// The model stops because it may not write more.
+    /// Stops because the output limit is reached.
     #[must_use]
     pub fn length(mut self) -> Self {
-        self.ending = Ending::Length;
+        self.stop_reason = StopReason::Length;
         self
     }
 
-    /// The provider stops the model because of what it says.
+    /// Stops because of the provider's content filter.
     #[must_use]
     pub fn filtered(mut self) -> Self {
-        self.ending = Ending::Filtered;
+        self.stop_reason = StopReason::Filtered;
         self
     }
 
-    /// The model refuses, and its text is the reason. Only OpenAI has a field for it.
+    /// Marks the response as a refusal with the text as its reason. Only OpenAI has a field for it.
     #[must_use]
     pub fn refusing(mut self) -> Self {
-        self.ending = Ending::Refused;
+        self.stop_reason = StopReason::Refused;
         self
     }
 
-    /// Texts and arguments come in pieces of so many characters.
+    /// Sets the number of characters per fragment of texts and arguments.
     #[must_use]
     pub fn in_fragments_of(mut self, characters: usize) -> Self {
         self.fragment = Some(characters);
         self
     }
 
-    /// Time passes before each fragment.
+    /// Sets a pause before each fragment.
     #[must_use]
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause = Some(pause);
         self
     }
 
-    /// Each fragment takes a permit, and waits for one.
+    /// Makes each fragment wait for a permit and consume it.
     #[must_use]
     pub fn hold(mut self, permits: Arc<Semaphore>) -> Self {
         self.hold = Some(permits);
         self
     }
 
-    /// The connection breaks after so many fragments.
+    /// Breaks the connection after this number of fragments.
     #[must_use]
     pub fn cut_after(mut self, fragments: usize) -> Self {
         self.cut_after = Some(fragments);
         self
     }
 
-    /// In place of its end comes an error, in the dialect's own form.
+    /// Sends an error event of the dialect instead of the end of the stream.
     #[must_use]
     pub fn error_in_stream(mut self, message: impl Into<String>) -> Self {
         self.failure = Some(Failure::InStream(message.into()));
         self
     }
 
-    /// One document, whatever was asked for.
+    /// Sends one document, even if the request asks for a stream.
     #[must_use]
     pub fn not_streamed(mut self) -> Self {
         self.is_whole = true;
         self
     }
 
-    /// Gives each call an id in the dialect's style, if it has one.
-    pub(super) fn name_calls(&mut self, dialect: Dialect, ids: &AtomicUsize) {
-        for said in &mut self.said {
-            let Said::Call(call) = said else { continue };
+    /// Assigns an id in the dialect's style to each call without one, if the dialect has ids.
+    pub(super) fn assign_call_ids(&mut self, dialect: FakeDialect, ids: &AtomicUsize) {
+        for part in &mut self.parts {
+            let ReplyPart::Call(call) = part else { continue };
             let prefix = match dialect {
-                Dialect::Openai => "call_",
-                Dialect::Anthropic => "toolu_",
-                Dialect::Gemini | Dialect::Ollama => continue,
+                FakeDialect::Openai => "call_",
+                FakeDialect::Anthropic => "toolu_",
+                FakeDialect::Gemini | FakeDialect::Ollama => continue,
             };
             let number = ids.fetch_add(1, Ordering::SeqCst);
             call.id.get_or_insert_with(|| format!("{prefix}{number:024}"));
@@ -237,15 +244,15 @@ impl ModelReply {
     }
 
     pub(super) fn has_calls(&self) -> bool {
-        self.said.iter().any(|said| matches!(said, Said::Call(_)))
+        self.parts.iter().any(|part| matches!(part, ReplyPart::Call(_)))
     }
 
-    /// The field in which OpenAI sends the text.
+    /// Returns the field in which OpenAI sends the text.
     pub(super) fn text_field(&self) -> &'static str {
-        if self.ending == Ending::Refused { "refusal" } else { "content" }
+        if self.stop_reason == StopReason::Refused { "refusal" } else { "content" }
     }
 
-    /// The error that comes in place of the end.
+    /// Returns the error that replaces the end of the stream.
     pub(super) fn error(&self) -> Option<&str> {
         match &self.failure {
             Some(Failure::InStream(message)) => Some(message),
@@ -253,7 +260,7 @@ impl ModelReply {
         }
     }
 
-    /// The pieces in which a text comes.
+    /// Splits a text into fragments.
     pub(super) fn text_pieces(&self, text: &str) -> Vec<String> {
         pieces(text, self.fragment.unwrap_or(TEXT_FRAGMENT))
     }
@@ -262,33 +269,33 @@ impl ModelReply {
         pieces(arguments, self.fragment.unwrap_or(ARGUMENTS_FRAGMENT))
     }
 
-    /// All of the words, thoughts apart.
+    /// Returns all text, without reasoning.
     pub(super) fn whole_text(&self) -> String {
-        let texts = self.said.iter().filter_map(|said| match said {
-            Said::Text(text) => Some(text.as_str()),
-            Said::Reasoning(_) | Said::Call(_) => None,
+        let texts = self.parts.iter().filter_map(|part| match part {
+            ReplyPart::Text(text) => Some(text.as_str()),
+            ReplyPart::Reasoning(_) | ReplyPart::Call(_) => None,
         });
         texts.collect()
     }
 
     pub(super) fn whole_reasoning(&self) -> String {
-        let thoughts = self.said.iter().filter_map(|said| match said {
-            Said::Reasoning(text) => Some(text.as_str()),
-            Said::Text(_) | Said::Call(_) => None,
+        let thoughts = self.parts.iter().filter_map(|part| match part {
+            ReplyPart::Reasoning(text) => Some(text.as_str()),
+            ReplyPart::Text(_) | ReplyPart::Call(_) => None,
         });
         thoughts.collect()
     }
 
-    pub(super) fn said_calls(&self) -> impl Iterator<Item = &SaidCall> {
-        self.said.iter().filter_map(|said| match said {
-            Said::Call(call) => Some(call),
-            Said::Text(_) | Said::Reasoning(_) => None,
+    pub(super) fn call_parts(&self) -> impl Iterator<Item = &CallPart> {
+        self.parts.iter().filter_map(|part| match part {
+            ReplyPart::Call(call) => Some(call),
+            ReplyPart::Text(_) | ReplyPart::Reasoning(_) => None,
         })
     }
 }
 
-impl SaidCall {
-    /// The arguments, if they are what a dialect without texts can hold.
+impl CallPart {
+    /// Returns the arguments as a JSON object, or `None` if they are not one.
     pub(super) fn object(&self) -> Option<Value> {
         serde_json::from_str(&self.arguments).ok().filter(Value::is_object)
     }
