@@ -1,6 +1,6 @@
-//! What is asked at a terminal, and read from standard input where nobody sits at one.
+//! Prompts at a terminal. If standard input is not a terminal, the input is read without a prompt.
 //!
-//! What is secret is not shown while it is typed, and the terminal is as before afterwards.
+//! Secrets are not echoed while they are typed; the settings of the terminal are restored afterwards.
 
 use std::io::{BufRead, IsTerminal, Read as _};
 
@@ -8,67 +8,68 @@ use haft_core::{ErrorKind, Message};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use secrecy::SecretString;
 
+use crate::cli_error::{CliError, OrFail as _};
 use crate::messages;
-use crate::refusal::{OrFail as _, Refused};
 
-/// What Ctrl-C sends.
+/// The byte that Ctrl-C sends.
 const INTERRUPT: u8 = 3;
 
-/// Whether somebody is there to ask.
-pub(crate) fn can_ask() -> bool {
+/// Returns true if standard input is a terminal, so that a prompt is useful.
+pub(crate) fn is_terminal() -> bool {
     std::io::stdin().is_terminal()
 }
 
-/// One line that may be seen.
-pub(crate) fn line(question: &str) -> anyhow::Result<String> {
+/// Prompts for one line, which is echoed.
+pub(crate) fn read_line(question: &str) -> anyhow::Result<String> {
     eprint!("{question}");
     Ok(next_line()?.trim().to_owned())
 }
 
-/// One line that may not.
-pub(crate) fn hidden(question: &str) -> anyhow::Result<SecretString> {
-    if !can_ask() {
+/// Prompts for one line, which is not echoed. If standard input is not a terminal, reads one line of it.
+pub(crate) fn read_hidden_line(question: &str) -> anyhow::Result<SecretString> {
+    if !is_terminal() {
         return Ok(next_line()?.into());
     }
     eprint!("{question}");
-    let silence = Silence::begin()?;
-    let typed = typed(&mut std::io::stdin().lock());
-    drop(silence);
+    let echo_off = EchoOff::start()?;
+    let typed = read_typed(&mut std::io::stdin().lock());
+    drop(echo_off);
     eprintln!();
     typed
 }
 
-/// One hidden line from a person; from a program all there is, without the last line break.
-pub(crate) fn hidden_text(question: &str) -> anyhow::Result<SecretString> {
-    if can_ask() {
-        return hidden(question);
+/// Prompts for one line, which is not echoed. If standard input is not a terminal, reads all of it, without
+/// the last line break.
+pub(crate) fn read_hidden_text(question: &str) -> anyhow::Result<SecretString> {
+    if is_terminal() {
+        return read_hidden_line(question);
     }
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).or_fail(|| Message::new(&messages::NO_TEXT_STDIN))?;
-    Ok(without_break(&text).into())
+    Ok(without_line_break(&text).into())
 }
 
 fn next_line() -> anyhow::Result<String> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).or_fail(|| Message::new(&messages::NO_TEXT_STDIN))?;
-    Ok(without_break(&line).to_owned())
+    Ok(without_line_break(&line).to_owned())
 }
 
-fn without_break(text: &str) -> &str {
+fn without_line_break(text: &str) -> &str {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix('\r').unwrap_or(text)
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped.
-struct Silence {
+/// Switches the echo of the terminal off until it is dropped.
+struct EchoOff {
     before: Termios,
 }
 
-impl Silence {
-    fn begin() -> anyhow::Result<Self> {
+impl EchoOff {
+    fn start() -> anyhow::Result<Self> {
         let before = tcgetattr(std::io::stdin()).or_fail(|| Message::new(&messages::CANNOT_HIDE))?;
         let mut silent = before.clone();
-        // Ctrl-C must not end us here, or the terminal would stay silent: it ends the line instead.
+        // Ctrl-C ends the line instead of the process, which would leave the terminal without echo.
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
         tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent)
@@ -77,28 +78,28 @@ impl Silence {
     }
 }
 
-impl Drop for Silence {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
     }
 }
 
-/// One line as a terminal gives it, unless it was broken off.
-fn typed(input: &mut impl BufRead) -> anyhow::Result<SecretString> {
+/// Reads one line as a terminal sends it. Returns an error of the kind `Cancelled` if Ctrl-C ends it.
+fn read_typed(input: &mut impl BufRead) -> anyhow::Result<SecretString> {
     let mut line = Vec::new();
     loop {
         let part = input.fill_buf().or_fail(|| Message::new(&messages::NO_TERMINAL))?;
         let end = part.iter().position(|byte| matches!(*byte, b'\n' | INTERRUPT));
         let length = end.unwrap_or(part.len());
         if part.get(length) == Some(&INTERRUPT) {
-            return Err(Refused::new(ErrorKind::Cancelled, Message::new(&messages::CANCELLED)).into());
+            return Err(CliError::new(ErrorKind::Cancelled, Message::new(&messages::CANCELLED)).into());
         }
         let is_over = end.is_some() || part.is_empty();
         line.extend_from_slice(&part[..length]);
         input.consume(if end.is_some() { length + 1 } else { length });
         if is_over {
             let line = String::from_utf8(line).or_fail(|| Message::new(&messages::NOT_TEXT))?;
-            return Ok(without_break(&line).into());
+            return Ok(without_line_break(&line).into());
         }
     }
 }
@@ -111,12 +112,12 @@ mod tests {
 
     #[track_caller]
     fn check(input: &str, expected: Option<&str>) {
-        let line = typed(&mut input.as_bytes()).ok();
+        let line = read_typed(&mut input.as_bytes()).ok();
         assert_eq!(line.as_ref().map(|line| line.expose_secret()), expected, "{input:?}");
     }
 
     #[test]
-    fn a_typed_line_ends_where_it_should() {
+    fn typed_line_ends_at_the_line_break_or_interrupt() {
         check("pass word\n", Some("pass word"));
         check("first\nsecond\n", Some("first"));
         check("dos\r\n", Some("dos"));

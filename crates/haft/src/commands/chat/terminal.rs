@@ -1,22 +1,23 @@
-//! What is typed, line by line, and Ctrl-C.
+//! Input of a chat: lines of standard input, and Ctrl-C.
 
 use std::io::IsTerminal as _;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-/// Lines of standard input, of which none is taken before one is wanted.
+/// Lines of standard input. Reading starts with the first call of [`Lines::next`].
 #[derive(Default)]
 pub(super) struct Lines(Option<mpsc::Receiver<String>>);
 
 impl Lines {
-    /// The next line; nothing when no more come.
+    /// Returns the next line. Returns `None` at the end of the input.
     pub(super) async fn next(&mut self) -> Option<String> {
         self.0.get_or_insert_with(read).recv().await
     }
 }
 
-/// Reads on a thread of its own, which nobody waits for at the end: a read from a terminal cannot be broken off.
+/// Starts a thread that reads lines. The process ends without joining it, since a read from a terminal cannot
+/// be cancelled.
 fn read() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {
@@ -30,12 +31,12 @@ fn read() -> mpsc::Receiver<String> {
     receiver
 }
 
-/// Whether somebody sits there and types.
+/// Returns true if standard input is a terminal.
 pub(super) fn is_terminal() -> bool {
     std::io::stdin().is_terminal()
 }
 
-/// Every Ctrl-C from now on, which ends nothing by itself any more.
+/// Receives Ctrl-C. While this exists, Ctrl-C does not end the process.
 pub(super) struct Interrupts(Signal);
 
 impl Interrupts {

@@ -1,4 +1,4 @@
-# What the Python clients share: where to ask, what to ask, and the one line of facts at the end.
+# Shared by the Python clients: the server's address, the questions, and the line of JSON that reports the results.
 import json
 import os
 import uuid
@@ -17,12 +17,12 @@ def ask(name):
 
 
 def conversation():
-    """A conversation that nobody else has."""
+    """Returns a new conversation id."""
     return str(uuid.uuid4())
 
 
 def weather(city):
-    """What the client's own tool says."""
+    """Returns the result of the client's own tool."""
     return f"18 degrees in {city}"
 
 

@@ -1,4 +1,4 @@
-//! A first start: the admin, the token that the operator chose, a sample tool and agent to look at.
+//! The first start of an installation: creates the admin, the operator's token, and a sample tool and agent.
 
 use haft_core::agent::{AgentBinding, AgentSpec};
 use haft_core::tool::input;
@@ -9,31 +9,31 @@ use secrecy::SecretString;
 use serde_json::json;
 use uuid::Uuid;
 
-/// The user that a first start makes.
+/// The name of the user that the first start creates.
 const ADMIN: &str = "admin";
 
-/// The name of the token that the operator chose.
-const CHOSEN: &str = "HAFT_ADMIN_TOKEN";
+/// The name of the token that the operator configured.
+const ADMIN_TOKEN_NAME: &str = "HAFT_ADMIN_TOKEN";
 
-/// More tokens than an admin has.
-const TOKENS: u32 = 1000;
+/// The number of tokens that are read, which is more than an admin has.
+const MAX_TOKENS: u32 = 1000;
 
-/// The admin of an installation, and the space it works in.
+/// The admin of an installation, with the personal space.
 pub(crate) struct Admin {
     pub(crate) user: User,
     pub(crate) space: SpaceId,
-    /// This start made it.
+    /// True if this start created the admin.
     pub(crate) is_new: bool,
 }
 
-/// Whether a first start adds something to look at.
+/// Selects if the first start creates a sample tool and agent.
 #[derive(Clone, Copy)]
 pub(crate) enum Samples {
     Yes,
     No,
 }
 
-/// The admin: the first who runs the installation, made where there is nobody yet.
+/// Returns the oldest admin. Creates it if there are no users yet.
 pub(crate) async fn admin(store: &Store, samples: Samples) -> Result<Admin, CallError> {
     if store.count_users().await? == 0 {
         match store.create_user(ADMIN, None, true).await {
@@ -44,35 +44,38 @@ pub(crate) async fn admin(store: &Store, samples: Samples) -> Result<Admin, Call
                 }
                 return Ok(Admin { user, space: space.id, is_new: true });
             }
-            // Another process that starts on the same database was faster: its admin is the one.
+            // Another process that starts on the same database created the admin first.
             Err(error) if error.kind() == ErrorKind::Conflict => {}
             Err(error) => return Err(error),
         }
     }
-    let missing = || CallError::text(ErrorKind::Internal, "nobody runs this installation");
+    let missing = || CallError::text(ErrorKind::Internal, "the database has users, but no admin");
     let user = store.oldest_admin().await?.ok_or_else(missing)?;
     let (space, _) = store.personal_space(user.id).await?.ok_or_else(missing)?;
     Ok(Admin { user, space, is_new: false })
 }
 
-/// Makes the token that the operator chose the only one of its name; none takes the old one back.
-pub(crate) async fn choose_token(
+/// Replaces the operator's token by this one; `None` revokes it.
+pub(crate) async fn set_admin_token(
     store: &Store,
     admin: &Admin,
     chosen: Option<&SecretString>,
 ) -> Result<(), CallError> {
-    let kept = match chosen {
+    let current = match chosen {
         Some(value) => {
-            let token =
-                store.create_token_with(admin.space, admin.user.id, CHOSEN, Scope::Admin, value).await?;
+            let token = store
+                .create_token_with(admin.space, admin.user.id, ADMIN_TOKEN_NAME, Scope::Admin, value)
+                .await?;
             Some(token.id)
         }
         None => None,
     };
-    let (tokens, _) = store.list_tokens(admin.space, admin.user.id, &Page::first(TOKENS)).await?;
-    for token in tokens.into_iter().filter(|token| token.name == CHOSEN && Some(token.id) != kept) {
+    let (tokens, _) = store.list_tokens(admin.space, admin.user.id, &Page::first(MAX_TOKENS)).await?;
+    for token in
+        tokens.into_iter().filter(|token| token.name == ADMIN_TOKEN_NAME && Some(token.id) != current)
+    {
         match store.delete_token(admin.space, token.id).await {
-            // Another process that starts took it back already.
+            // Another process that starts has revoked it already.
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
@@ -80,7 +83,7 @@ pub(crate) async fn choose_token(
     Ok(())
 }
 
-/// Something to look at that needs no network.
+/// Creates a sample tool and a sample agent, which need no network.
 async fn add_samples(store: &Store, space: SpaceId, owner: &User) -> Result<(), CallError> {
     let definition = json!({
         "name": "sample_weather",

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::definitions;
 
-/// A definition from a file or, as `-`, from standard input. A name given beside it wins.
+/// Reads a definition from a file or, for `-`, from standard input. `name` replaces the name in it.
 pub(super) fn definition(file: &str, name: Option<&str>, locale: Locale) -> anyhow::Result<Value> {
     let mut definition = definitions::read_one(file, locale)?;
     if let (Some(name), Value::Object(fields)) = (name, &mut definition) {
@@ -14,13 +14,13 @@ pub(super) fn definition(file: &str, name: Option<&str>, locale: Locale) -> anyh
     Ok(definition)
 }
 
-/// An object of the fields that are given.
+/// Returns an object of the fields that have a value.
 pub(super) fn fields<const N: usize>(given: [(&str, Option<Value>); N]) -> Value {
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(given.collect::<Map<String, Value>>())
 }
 
-/// The `config` of an agent that asks a model, written as PROVIDER/MODEL or MODEL.
+/// Returns the `config` of an agent for a model written as PROVIDER/MODEL or MODEL.
 pub(super) fn model(written: &str) -> Value {
     match written.split_once('/') {
         Some((provider, model)) => json!({"provider": provider, "model": model}),

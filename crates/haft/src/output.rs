@@ -1,4 +1,4 @@
-//! How things look in a terminal. Colours vanish by themselves where nobody would see them.
+//! Output to the terminal: styled lines, tables, records, JSON. Output to a file or pipe has no colors.
 
 use std::fmt::{Display, Write as _};
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::io::Write as _;
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use crate::door::{Answer, Failure};
+use crate::client::{ApiFailure, ApiResponse};
 
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const STRONG: Style = Style::new().bold();
@@ -16,20 +16,20 @@ const TEXT: Style = AnsiColor::Green.on_default();
 const NUMBER: Style = AnsiColor::Yellow.on_default();
 const WORD: Style = AnsiColor::Magenta.on_default();
 
-/// Writes one line of an answer. A reader that has seen enough, like `head`, is no error.
-pub(crate) fn line_out(text: impl Display) {
+/// Prints one line of the result to standard output. A closed output, as with `head`, is not an error.
+pub(crate) fn print_line(text: impl Display) {
     let _ = writeln!(anstream::stdout().lock(), "{text}");
 }
 
-/// Says what was done, to people; programs read standard output.
-pub(crate) fn said(sentence: &str) {
-    anstream::eprintln!("{QUIET}{}{QUIET:#}", plain(sentence));
+/// Prints a status line to standard error, so that it does not mix with the result.
+pub(crate) fn print_status(sentence: &str) {
+    anstream::eprintln!("{QUIET}{}{QUIET:#}", sanitized(sentence));
 }
 
-/// Rows as aligned columns: the first stands out, the last is as it is, those between are quiet.
-pub(crate) fn table<const N: usize>(rows: Vec<[String; N]>) {
+/// Prints rows as aligned columns: the first in bold, the last unstyled, the others dimmed.
+pub(crate) fn print_table<const N: usize>(rows: Vec<[String; N]>) {
     let rows: Vec<[String; N]> =
-        rows.into_iter().map(|row| row.map(|cell| line(&cell, usize::MAX))).collect();
+        rows.into_iter().map(|row| row.map(|cell| first_line(&cell, usize::MAX))).collect();
     let last = N.saturating_sub(1);
     let width = |column: usize| {
         let widest = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -47,46 +47,46 @@ pub(crate) fn table<const N: usize>(rows: Vec<[String; N]>) {
             let gap = if column == 0 { "" } else { "  " };
             let _ = write!(text, "{gap}{style}{cell:width$}{style:#}");
         }
-        line_out(text.trim_end());
+        print_line(text.trim_end());
     }
 }
 
-/// Fields of an object as aligned lines, in their order; lists and objects below their name. Fields that are null,
-/// empty or false are left out.
-pub(crate) fn record(value: &Value) {
-    let is_said = |field: &Value| match field {
+/// Prints the fields of an object as aligned lines, in their order; lists and objects below their name.
+/// Fields that are null, empty or false are omitted.
+pub(crate) fn print_record(value: &Value) {
+    let has_value = |field: &Value| match field {
         Value::Null | Value::Bool(false) => false,
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
         Value::Bool(true) | Value::Number(_) => true,
     };
-    let fields = value.as_object().into_iter().flatten().filter(|(_, field)| is_said(field));
+    let fields = value.as_object().into_iter().flatten().filter(|(_, field)| has_value(field));
     let fields: Vec<(String, &Value)> = fields.map(|(name, field)| (spaced(name), field)).collect();
     let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, field) in fields {
         match field {
             Value::String(text) if !text.contains('\n') => {
-                line_out(format_args!("{QUIET}{name:width$}{QUIET:#}  {}", plain(&readable(text))));
+                print_line(format_args!("{QUIET}{name:width$}{QUIET:#}  {}", sanitized(&readable(text))));
             }
             Value::String(text) => {
-                line_out(format_args!("{QUIET}{name}{QUIET:#}"));
-                line_out(plain(text));
+                print_line(format_args!("{QUIET}{name}{QUIET:#}"));
+                print_line(sanitized(text));
             }
             Value::Array(_) | Value::Object(_) => {
-                line_out(format_args!("{QUIET}{name}{QUIET:#}"));
-                for line in json(field).lines() {
-                    line_out(format_args!("  {line}"));
+                print_line(format_args!("{QUIET}{name}{QUIET:#}"));
+                for line in format_json(field).lines() {
+                    print_line(format_args!("  {line}"));
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {
-                line_out(format_args!("{QUIET}{name:width$}{QUIET:#}  {}", json(field)));
+                print_line(format_args!("{QUIET}{name:width$}{QUIET:#}  {}", format_json(field)));
             }
         }
     }
 }
 
-/// `createdAt` as `created at`.
+/// Converts `createdAt` to `created at`.
 fn spaced(name: &str) -> String {
     let mut spaced = String::new();
     for letter in name.chars() {
@@ -98,7 +98,7 @@ fn spaced(name: &str) -> String {
     spaced
 }
 
-/// A timestamp to the second; any other text as it is.
+/// Shortens a timestamp to seconds. Returns any other text unchanged.
 fn readable(text: &str) -> String {
     let is_time = text.len() >= 20 && text.ends_with('Z') && text.as_bytes().get(10) == Some(&b'T');
     match text.get(..19).filter(|_| is_time) {
@@ -107,13 +107,13 @@ fn readable(text: &str) -> String {
     }
 }
 
-/// Text from elsewhere, without what could steer the terminal.
-pub(crate) fn plain(text: &str) -> String {
+/// Removes control characters, which could control the terminal, from untrusted text.
+pub(crate) fn sanitized(text: &str) -> String {
     text.chars().filter(|character| !character.is_control() || *character == '\n').collect()
 }
 
-/// JSON, indented and coloured, without what could steer the terminal.
-pub(crate) fn json(value: &Value) -> String {
+/// Formats JSON, indented and colored. Control characters are escaped.
+pub(crate) fn format_json(value: &Value) -> String {
     let mut out = String::new();
     write_json(value, 0, &mut out);
     out
@@ -148,19 +148,19 @@ fn write_json(value: &Value, depth: usize, out: &mut String) {
     };
 }
 
-/// A failure, on standard error: what, and what is known besides.
-pub(crate) fn failure(answer: &Answer, failure: &Failure) {
-    anstream::eprintln!("{BAD}{}:{BAD:#} {}", failure.kind, plain(&answer.message));
+/// Prints a failure with its details to standard error.
+pub(crate) fn print_failure(response: &ApiResponse, failure: &ApiFailure) {
+    anstream::eprintln!("{BAD}{}:{BAD:#} {}", failure.kind, sanitized(&response.message));
     let known = failure.details.as_object().into_iter().flatten();
     for (name, value) in known.filter(|(name, _)| !["errors", "what", "closest"].contains(&name.as_str())) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        anstream::eprintln!("  {QUIET}{name}: {}{QUIET:#}", plain(&text));
+        anstream::eprintln!("  {QUIET}{name}: {}{QUIET:#}", sanitized(&text));
     }
 }
 
-/// The first line of a text, cut to a width.
-pub(crate) fn line(text: &str, width: usize) -> String {
-    let text = plain(text);
+/// Returns the first line of a text, truncated to a width in characters.
+pub(crate) fn first_line(text: &str, width: usize) -> String {
+    let text = sanitized(text);
     let first = text.lines().next().unwrap_or_default();
     if first.chars().count() <= width {
         return first.to_owned();

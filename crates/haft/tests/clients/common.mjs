@@ -1,4 +1,4 @@
-// What the Node clients share: where to ask, what to ask, and the one line of facts at the end.
+// Shared by the Node clients: the server's address, the questions, and the line of JSON that reports the results.
 import { readFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 
@@ -10,10 +10,10 @@ export const missing = "no-such-agent";
 const script = JSON.parse(readFileSync(new URL("script.json", import.meta.url)));
 export const ask = (name) => script[name].ask;
 
-/** A conversation that nobody else has. */
+/** Returns a new conversation id. */
 export const conversation = () => randomUUID();
 
-/** What the client's own tool says. */
+/** Returns the result of the client's own tool. */
 export const weather = (city) => `18 degrees in ${city}`;
 export const parameters = {
     type: "object",

@@ -1,42 +1,42 @@
-//! Errors that the command line words itself. Each is a message, and becomes words in the language of the terminal.
+//! Errors of the command line with their own messages, rendered in the language of the terminal.
 
 use std::error::Error as StdError;
 use std::fmt;
 
 use haft_core::{ErrorKind, Locale, Message};
 
-/// An error that Haft words itself, with the kind that decides the exit code.
+/// An error with a message of [`crate::messages`], and the kind that determines the exit code.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct CliError {
     pub(crate) kind: ErrorKind,
     message: Message,
     source: Option<anyhow::Error>,
 }
 
-impl Refused {
+impl CliError {
     pub(crate) fn new(kind: ErrorKind, message: Message) -> Self {
         Self { kind, message, source: None }
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message.render(Locale::En))
     }
 }
 
-impl StdError for Refused {
+impl StdError for CliError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.source.as_ref().map(|source| -> &(dyn StdError + 'static) { source.as_ref() })
     }
 }
 
-/// An error with this message and no cause.
+/// Returns an error with this message and no cause.
 pub(crate) fn failure(message: Message) -> anyhow::Error {
-    Refused::new(ErrorKind::Internal, message).into()
+    CliError::new(ErrorKind::Internal, message).into()
 }
 
-/// Adds a message to an error from elsewhere, or makes it the error of a missing value.
+/// Adds a message to an error of another crate, or turns `None` into an error with this message.
 pub(crate) trait OrFail<T> {
     fn or_fail(self, message: impl FnOnce() -> Message) -> anyhow::Result<T>;
 }
@@ -45,7 +45,7 @@ impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
     fn or_fail(self, message: impl FnOnce() -> Message) -> anyhow::Result<T> {
         self.map_err(|error| {
             let (kind, message, source) = (ErrorKind::Internal, message(), Some(error.into()));
-            Refused { kind, message, source }.into()
+            CliError { kind, message, source }.into()
         })
     }
 }
@@ -56,14 +56,14 @@ impl<T> OrFail<T> for Option<T> {
     }
 }
 
-/// An error with its causes. Errors that Haft words itself are in the language of the terminal.
-pub(crate) fn words(error: &anyhow::Error, locale: Locale) -> String {
+/// Renders an error with its causes. A [`CliError`] is rendered in the language of the terminal.
+pub(crate) fn render_error(error: &anyhow::Error, locale: Locale) -> String {
     error.chain().map(|cause| render_cause(cause, locale)).collect::<Vec<String>>().join(": ")
 }
 
-/// One error without its causes.
+/// Renders one error without its causes.
 pub(crate) fn render_cause(error: &(dyn StdError + 'static), locale: Locale) -> String {
-    match error.downcast_ref::<Refused>() {
+    match error.downcast_ref::<CliError>() {
         Some(refused) => refused.message.render(locale),
         None => error.to_string(),
     }
@@ -75,13 +75,13 @@ mod tests {
     use crate::messages;
 
     #[test]
-    fn an_error_is_worded_in_the_language_of_the_terminal_with_its_causes() {
+    fn error_is_rendered_in_the_language_of_the_terminal_with_its_causes() {
         let read: Result<(), std::io::Error> = Err(std::io::Error::other("it is gone"));
         let error = read.or_fail(|| Message::new(&messages::CANNOT_READ).with("path", "a.json"));
         let error = error.expect_err("an error");
-        assert_eq!(words(&error, Locale::En), "cannot read a.json: it is gone");
-        assert_eq!(words(&error, Locale::Zh), "无法读取 a.json: it is gone");
+        assert_eq!(render_error(&error, Locale::En), "cannot read a.json: it is gone");
+        assert_eq!(render_error(&error, Locale::Zh), "无法读取 a.json: it is gone");
         let nothing = None::<()>.or_fail(|| Message::new(&messages::NO_SERVER)).expect_err("an error");
-        assert!(words(&nothing, Locale::Zh).starts_with("没有可询问的服务器"));
+        assert!(render_error(&nothing, Locale::Zh).starts_with("没有可询问的服务器"));
     }
 }

@@ -1,4 +1,4 @@
-//! Arguments of the commands that look at what a server did and what it is connected to.
+//! Arguments of the commands that show calls, statistics, events, providers and alerts, and open the console.
 
 use clap::{Args, Subcommand};
 
@@ -6,10 +6,10 @@ use super::ServerArgs;
 
 pub(super) const CALLS_HELP: &str = "\
 Examples:
-  haft calls                          the last 50, the newest first
+  haft calls                          the last 50 calls, newest first
   haft calls --status failed --tool weather --limit 200
   haft calls --since 2026-08-01T00:00:00Z --agent clerk
-  haft calls show ID                  one, with its arguments and its result";
+  haft calls show ID                  one call with its arguments and result";
 
 pub(super) const STATS_HELP: &str = "\
 Examples:
@@ -22,20 +22,20 @@ Examples:
   haft events --types 'tool.call.*' --tool weather
   haft events --json | jq .           one JSON object per line
 
-A connection that breaks is made again and goes on behind the last event.";
+After a disconnect, the command reconnects and continues after the last event.";
 
 pub(super) const PROVIDERS_HELP: &str = "\
 Examples:
   haft providers
   haft providers show openai
-  haft providers test openai          whether address and key are right
+  haft providers test openai          check address and key
   haft providers rm openai
 
 Providers are created and changed from files: haft apply --help";
 
 pub(super) const ALERTS_HELP: &str = "\
 Examples:
-  haft alerts                         each with its state
+  haft alerts                         all alerts with their states
   haft alerts show ID
   haft alerts rm ID
 
@@ -51,16 +51,16 @@ pub(crate) struct CallsArgs {
     /// Only calls for this agent, by name or id
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
-    /// Only calls that ended so: success, failed or cancelled
+    /// Only calls with this status: success, failed or cancelled
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: Option<String>,
-    /// Only calls that began then or later, such as 2026-08-01T00:00:00Z
+    /// Only calls that started at this time or later, such as 2026-08-01T00:00:00Z
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only calls with these words in the tool's name or the error
     #[arg(long, value_name = "WORDS")]
     pub(crate) text: Option<String>,
-    /// Calls to list at most
+    /// Maximum number of calls to list
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: usize,
     #[command(subcommand)]
@@ -80,7 +80,7 @@ pub(crate) enum CallsCommand {
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// How far back: 15m, 1h, 6h, 24h, 7d, 30d or 90d
+    /// Time range up to now: 15m, 1h, 6h, 24h, 7d, 30d or 90d [default: 24h]
     #[arg(long, value_name = "WINDOW")]
     pub(crate) window: Option<String>,
     /// Only calls of this tool, by name or id
@@ -95,13 +95,13 @@ pub(crate) struct StatsArgs {
 pub(crate) struct EventsArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// Only events of these types, separated by commas; tool.call.* for all that begin so
+    /// Only events of these types, separated by commas; tool.call.* matches all types with that prefix
     #[arg(long, value_name = "TYPE,…")]
     pub(crate) types: Option<String>,
     /// Only events of this tool, by name or id
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
-    /// End after so many events
+    /// Exit after this number of events
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<u64>,
 }
@@ -121,12 +121,12 @@ pub(crate) enum ProvidersCommand {
         /// The provider's name or id
         name: String,
     },
-    /// Ask a provider for its models
+    /// Check address and key by listing the models of a provider
     Test {
         /// The provider's name or id
         name: String,
     },
-    /// Delete a provider; its key stays among the secrets
+    /// Delete a provider; the secret with its key is not deleted
     Rm {
         /// The provider's name or id
         name: String,
@@ -159,7 +159,7 @@ pub(crate) enum AlertsCommand {
 pub(crate) struct OpenArgs {
     /// The page to open, such as tools or chat
     pub(crate) page: Option<String>,
-    /// Print the address and open nothing
+    /// Print the address without opening it
     #[arg(long)]
     pub(crate) print: bool,
     #[command(flatten)]

@@ -21,7 +21,7 @@ haft_core::templates! {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_message_is_there_in_both_languages() {
+    fn every_message_exists_in_both_languages() {
         haft_core::message::check_templates(super::TEMPLATES).expect("complete messages");
     }
 }

@@ -1,7 +1,7 @@
-//! How commands reach tools: over HTTP to a server, or through the same routes in this process.
+//! The API client of the commands: over HTTP to a server, or through the same routes in this process.
 
-mod streaming;
-mod working;
+mod events;
+mod local_worker;
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use haft_agent::AgentKind;
 use haft_core::{CallError, ErrorKind, Locale, Message, Template};
-use haft_egress::{Egress, Limits, Policy, Request};
+use haft_egress::{Egress, Limits, Request, RequestPolicy};
 use haft_server::{App, StoredArtifacts, StoredModels, StoredSecrets};
 use http_body_util::BodyExt;
 use secrecy::{ExposeSecret, SecretString};
@@ -24,93 +24,96 @@ use tower::ServiceExt;
 use url::Url;
 
 use crate::cli::ServerArgs;
+use crate::cli_error::{CliError, OrFail as _, failure, render_error};
 use crate::config::Config;
 use crate::engine::{self, Parts};
-use crate::first::{self, Samples};
+use crate::first_start::{self, Samples};
 use crate::login::Login;
 use crate::messages;
-use crate::refusal::{OrFail as _, Refused, failure, words};
-use crate::storage::{Storage, told};
+use crate::storage::{Storage, with_cause};
 
-pub(crate) use streaming::{Event, Events};
+pub(crate) use events::{Event, Events};
 
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7420";
 
-/// A call may take ten minutes; a server that answers later than this never will.
-const PATIENCE: Duration = Duration::from_secs(660);
+/// Timeout of a request. It is longer than the maximum of ten minutes for one attempt of a call.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(660);
 
-/// The largest answer of a tool, and more than any page of a list.
-const LARGEST_ANSWER: usize = 128 << 20;
+/// Maximum size of a response. The result of a tool and a page of a list are smaller.
+const MAX_RESPONSE_BYTES: usize = 128 << 20;
 
-/// Bodies from this size on are compressed. Smaller ones any older server takes as they are.
+/// The size from which request bodies are compressed. Older servers accept only smaller ones, uncompressed.
 const COMPRESS_FROM: usize = 8 << 20;
 
-/// The cookie of a session.
+/// The name of the session cookie.
 const SESSION: &str = "haft_session";
 
-/// A way to the API.
-pub(crate) struct Door {
+/// A client of the REST API, with its credentials.
+pub(crate) struct ApiClient {
     identity: Identity,
     locale: Locale,
-    way: Way,
+    transport: Transport,
 }
 
-/// What a command without a server works on.
+/// The data of a command that runs without a server.
 #[derive(Clone, Copy)]
-pub(crate) enum Data {
-    /// What this installation keeps, if anything.
-    Kept,
-    /// Nothing, and nothing is kept.
-    None,
+pub(crate) enum LocalData {
+    /// The database of this installation, if it exists; otherwise an in-memory store.
+    Persisted,
+    /// An in-memory store that is discarded with the process.
+    Empty,
 }
 
-/// How we are known there.
+/// The credentials of requests.
 enum Identity {
     Token(SecretString),
-    /// The cookie as it is sent.
+    /// The cookie as `name=value`.
     Session(SecretString),
-    /// Not at all: whoever wants to log in.
-    Nobody,
+    /// No credentials, for the login itself.
+    Anonymous,
 }
 
-enum Way {
-    Network { egress: Egress, base: Url },
-    Here(Router),
+enum Transport {
+    Http { egress: Egress, base: Url },
+    InProcess(Router),
 }
 
-/// What the API answered.
+/// The envelope of a response of the API.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct ApiResponse {
     pub(crate) message: String,
     pub(crate) data: Value,
-    pub(crate) error: Option<Failure>,
+    pub(crate) error: Option<ApiFailure>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Failure {
+pub(crate) struct ApiFailure {
     pub(crate) kind: ErrorKind,
     #[serde(default)]
     pub(crate) details: Value,
 }
 
-impl Door {
-    /// A server when one is named, by the command, the environment or a login; otherwise this process.
+impl ApiClient {
+    /// Returns a client of the named server (by flag, environment or login), or else of this process.
     pub(crate) async fn open(args: &ServerArgs, config: Config) -> anyhow::Result<Self> {
-        match Self::named(args, &config)? {
-            Some(door) => Ok(door),
-            None => Self::here(config, Data::Kept).await,
+        match Self::for_named_server(args, &config)? {
+            Some(client) => Ok(client),
+            None => Self::in_process(config, LocalData::Persisted).await,
         }
     }
 
-    /// A server, for what only a server keeps.
-    pub(crate) fn to_server(args: &ServerArgs, config: &Config) -> anyhow::Result<Self> {
-        let door = Self::named(args, config)?;
-        door.or_fail(|| Message::new(&messages::NO_SERVER))
+    /// Returns a client of the named server. Fails if no server is named.
+    pub(crate) fn for_server(args: &ServerArgs, config: &Config) -> anyhow::Result<Self> {
+        let client = Self::for_named_server(args, config)?;
+        client.or_fail(|| Message::new(&messages::NO_SERVER))
     }
 
-    /// The server that is named, if one is. A token goes to the server that is named beside it, or else to that of
-    /// the login. `HAFT_ADMIN_TOKEN` is the token of a server on this machine, and goes to no other unasked.
-    pub(crate) fn named(args: &ServerArgs, config: &Config) -> anyhow::Result<Option<Self>> {
+    /// Returns a client of the named server. Returns `None` if no server is named.
+    ///
+    /// A token is sent to the server named with `--url`, or else to that of the login. `HAFT_ADMIN_TOKEN` is
+    /// the token of a server on this machine: without a URL it is sent to [`DEFAULT_URL`] only, never to that
+    /// of the login.
+    pub(crate) fn for_named_server(args: &ServerArgs, config: &Config) -> anyhow::Result<Option<Self>> {
         let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let url = given(&args.url);
         if let Some(token) = given(&args.token) {
@@ -125,56 +128,55 @@ impl Door {
         let Some(url) = url else {
             return login.map(|login| Self::with_token(&login.url, login.token, config)).transpose();
         };
-        let asked = base(&url)?;
-        match login.filter(|login| base(&login.url).is_ok_and(|known| known == asked)) {
+        let asked = parse_base_url(&url)?;
+        match login.filter(|login| parse_base_url(&login.url).is_ok_and(|known| known == asked)) {
             Some(login) => Self::with_token(&url, login.token, config).map(Some),
             None => Err(failure(Message::new(&messages::NO_TOKEN).with("url", &url))),
         }
     }
 
-    /// Words in the language of the terminal.
-    pub(crate) fn words(&self, template: &'static Template) -> String {
+    /// Renders a message in the language of the terminal.
+    pub(crate) fn render(&self, template: &'static Template) -> String {
         Message::new(template).render(self.locale)
     }
 
-    /// The address of the server that commands ask.
-    pub(crate) fn url_of(args: &ServerArgs, config: &Config) -> anyhow::Result<Url> {
+    /// Returns the URL of the named server, that of the login, or else [`DEFAULT_URL`].
+    pub(crate) fn server_url(args: &ServerArgs, config: &Config) -> anyhow::Result<Url> {
         let given = args.url.clone().filter(|url| !url.is_empty());
         let url = match given {
             Some(url) => Some(url),
             None => Login::stored(config)?.map(|login| login.url),
         };
-        base(url.as_deref().unwrap_or(DEFAULT_URL))
+        parse_base_url(url.as_deref().unwrap_or(DEFAULT_URL))
     }
 
-    /// A server that knows us by a token.
+    /// Returns a client that authenticates with a token.
     pub(crate) fn with_token(url: &str, token: SecretString, config: &Config) -> anyhow::Result<Self> {
-        Self::network(url, Identity::Token(token), config)
+        Self::over_http(url, Identity::Token(token), config)
     }
 
-    /// A server that does not know us yet.
-    pub(crate) fn unknown(url: &str, config: &Config) -> anyhow::Result<Self> {
-        Self::network(url, Identity::Nobody, config)
+    /// Returns a client without credentials.
+    pub(crate) fn anonymous(url: &str, config: &Config) -> anyhow::Result<Self> {
+        Self::over_http(url, Identity::Anonymous, config)
     }
 
-    fn network(url: &str, identity: Identity, config: &Config) -> anyhow::Result<Self> {
-        let way = Way::Network { egress: config.egress()?, base: base(url)? };
-        Ok(Self { identity, locale: config.locale, way })
+    fn over_http(url: &str, identity: Identity, config: &Config) -> anyhow::Result<Self> {
+        let transport = Transport::Http { egress: config.egress()?, base: parse_base_url(url)? };
+        Ok(Self { identity, locale: config.locale, transport })
     }
 
-    /// This process, whatever servers there are: on the data of this installation, or on nothing but what
-    /// comes with the program.
-    pub(crate) async fn here(config: Config, data: Data) -> anyhow::Result<Self> {
+    /// Returns a client of an API within this process.
+    pub(crate) async fn in_process(config: Config, data: LocalData) -> anyhow::Result<Self> {
         let (egress, locale) = (config.egress()?, config.locale);
         let (store, log) = match (data, config.storage.exists()) {
-            (Data::Kept, true) => {
+            (LocalData::Persisted, true) => {
                 let store = config.storage.open(locale).await?;
                 (store, config.storage.open_log(locale).await?)
             }
-            (Data::Kept, false) | (Data::None, _) => Storage::in_memory(locale).await?,
+            (LocalData::Persisted, false) | (LocalData::Empty, _) => Storage::in_memory(locale).await?,
         };
-        let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
-        let admin = first::admin(&store, Samples::No).await.map_err(said)?;
+        let to_error = |error: CallError| anyhow::anyhow!("{}", with_cause(&error, locale));
+        let admin = first_start::admin(&store, Samples::No).await.map_err(to_error)?;
         let secrets = Arc::new(StoredSecrets::new(store.clone(), admin.space, config.storage.environment));
         let models = StoredModels::new(store.clone(), secrets.clone(), egress.clone(), config.models);
         let parts = Parts {
@@ -189,42 +191,42 @@ impl Door {
         let (metrics, settings) = (Arc::default(), haft_server::Settings::default());
         let app = App::new(tools, (store, log), secrets, Arc::new(models), egress, metrics, settings);
         let token = app.let_in(admin.user, admin.space);
-        Ok(Self { identity: Identity::Token(token), locale, way: Way::Here(app.router()) })
+        Ok(Self { identity: Identity::Token(token), locale, transport: Transport::InProcess(app.router()) })
     }
 
-    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Answer> {
+    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<ApiResponse> {
         self.send(Method::GET, path, Vec::new()).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> anyhow::Result<ApiResponse> {
         self.send(Method::POST, path, serde_json::to_vec(body)?).await
     }
 
-    /// Sends what may be large, such as a document to be imported: compressed, where that is worth it.
-    pub(crate) async fn post_large(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+    /// Sends a body that may be large, such as a document to import. Large bodies are compressed.
+    pub(crate) async fn post_large(&self, path: &str, body: &Value) -> anyhow::Result<ApiResponse> {
         let body = serde_json::to_vec(body)?;
         if body.len() < COMPRESS_FROM {
             return self.send(Method::POST, path, body).await;
         }
         let body = tokio::task::spawn_blocking(move || gzip(&body)).await??;
-        let (answer, _) = self.exchange(Method::POST, path, body, Some("gzip")).await?;
-        Ok(answer)
+        let (response, _) = self.exchange(Method::POST, path, body, Some("gzip")).await?;
+        Ok(response)
     }
 
-    pub(crate) async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> anyhow::Result<ApiResponse> {
         self.send(Method::PUT, path, serde_json::to_vec(body)?).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> anyhow::Result<Answer> {
+    pub(crate) async fn delete(&self, path: &str) -> anyhow::Result<ApiResponse> {
         self.send(Method::DELETE, path, Vec::new()).await
     }
 
-    /// Logs in, and gives the door that the new session opens; the answer when we were refused.
-    pub(crate) async fn log_in(self, credentials: &Value) -> anyhow::Result<Result<Self, Answer>> {
+    /// Logs in and returns a client with the new session, or the response if the login is refused.
+    pub(crate) async fn log_in(self, credentials: &Value) -> anyhow::Result<Result<Self, ApiResponse>> {
         let body = serde_json::to_vec(credentials)?;
-        let (answer, headers) = self.exchange(Method::POST, "/api/login", body, None).await?;
-        if answer.error.is_some() {
-            return Ok(Err(answer));
+        let (response, headers) = self.exchange(Method::POST, "/api/login", body, None).await?;
+        if response.error.is_some() {
+            return Ok(Err(response));
         }
         let cookies = headers.get_all(header::SET_COOKIE).into_iter().filter_map(|line| line.to_str().ok());
         let mut pairs = cookies.filter_map(|line| line.split(';').next()).map(str::trim);
@@ -233,9 +235,9 @@ impl Door {
         Ok(Ok(Self { identity: Identity::Session(cookie.into()), ..self }))
     }
 
-    async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> anyhow::Result<Answer> {
-        let (answer, _) = self.exchange(method, path, body, None).await?;
-        Ok(answer)
+    async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> anyhow::Result<ApiResponse> {
+        let (response, _) = self.exchange(method, path, body, None).await?;
+        Ok(response)
     }
 
     async fn exchange(
@@ -244,13 +246,13 @@ impl Door {
         path: &str,
         body: Vec<u8>,
         encoding: Option<&'static str>,
-    ) -> anyhow::Result<(Answer, HeaderMap)> {
+    ) -> anyhow::Result<(ApiResponse, HeaderMap)> {
         let mut headers = self.headers()?;
         if let Some(encoding) = encoding {
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
         }
-        let (status, headers, bytes) = match &self.way {
-            Way::Here(router) => {
+        let (status, headers, bytes) = match &self.transport {
+            Transport::InProcess(router) => {
                 let mut request = axum::http::Request::new(Body::from(body));
                 *request.method_mut() = method;
                 *request.uri_mut() = path.parse()?;
@@ -259,21 +261,22 @@ impl Door {
                 let (head, body) = response.into_parts();
                 (head.status, head.headers, body.collect().await?.to_bytes())
             }
-            Way::Network { egress, base } => {
+            Transport::Http { egress, base } => {
                 let url = format!("{}{path}", base.as_str().trim_end_matches('/'));
                 let mut request = Request::new(method, &Url::parse(&url)?)?;
                 request.headers = headers;
                 request.body = body.into();
-                let limits = Limits { deadline: Some(Instant::now() + PATIENCE), bytes: LARGEST_ANSWER };
-                let answer = egress.send(Policy::Operator, request, limits).await;
-                let answer = answer.map_err(|error| self.unanswered(base, &error))?;
-                (answer.status, answer.headers, answer.body)
+                let limits =
+                    Limits { deadline: Some(Instant::now() + REQUEST_TIMEOUT), bytes: MAX_RESPONSE_BYTES };
+                let response = egress.send(RequestPolicy::Operator, request, limits).await;
+                let response = response.map_err(|error| self.request_error(base, &error))?;
+                (response.status, response.headers, response.body)
             }
         };
-        Ok((read(status, &bytes)?, headers))
+        Ok((parse_response(status, &bytes)?, headers))
     }
 
-    fn unanswered(&self, base: &Url, error: &CallError) -> anyhow::Error {
+    fn request_error(&self, base: &Url, error: &CallError) -> anyhow::Error {
         if matches!(error.kind(), ErrorKind::Network | ErrorKind::Timeout) {
             return unreachable(base, error);
         }
@@ -300,16 +303,16 @@ impl Door {
                 let cookie =
                     sensitive(cookie.expose_secret()).or_fail(|| Message::new(&messages::BAD_SESSION))?;
                 headers.insert(header::COOKIE, cookie);
-                self.come_from_there(&mut headers)?;
+                self.set_origin(&mut headers)?;
             }
-            Identity::Nobody => self.come_from_there(&mut headers)?,
+            Identity::Anonymous => self.set_origin(&mut headers)?,
         }
         Ok(headers)
     }
 
-    /// Sessions are for pages of the server itself, and it asks where a request comes from.
-    fn come_from_there(&self, headers: &mut HeaderMap) -> anyhow::Result<()> {
-        if let Way::Network { base, .. } = &self.way {
+    /// Sets the `Origin` header to the server, which accepts sessions from its own pages only.
+    fn set_origin(&self, headers: &mut HeaderMap) -> anyhow::Result<()> {
+        if let Transport::Http { base, .. } = &self.transport {
             headers.insert(header::ORIGIN, HeaderValue::from_str(&base.origin().ascii_serialization())?);
         }
         Ok(())
@@ -328,12 +331,12 @@ fn sensitive(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// The server that a token of the environment goes to: that of the login. The token works without a login, so a login
-/// that cannot be read is only reported.
+/// Returns the server that a token of the environment is sent to: that of the login, or else [`DEFAULT_URL`].
+/// The token works without a login, so an unreadable login is reported and ignored.
 fn url_for_token(config: &Config) -> String {
     let login = Login::stored(config).unwrap_or_else(|error| {
         let message = Message::new(&messages::LOGIN_IGNORED)
-            .with("reason", words(&error, config.locale))
+            .with("reason", render_error(&error, config.locale))
             .with("url", DEFAULT_URL);
         anstream::eprintln!("{}", message.render(config.locale));
         None
@@ -341,28 +344,28 @@ fn url_for_token(config: &Config) -> String {
     login.map_or_else(|| DEFAULT_URL.to_owned(), |login| login.url)
 }
 
-/// Where a server is, as somebody wrote it.
-pub(crate) fn base(written: &str) -> anyhow::Result<Url> {
+/// Parses the URL of a server as a user wrote it.
+pub(crate) fn parse_base_url(written: &str) -> anyhow::Result<Url> {
     let url = Url::parse(written.trim_end_matches('/')).ok();
     url.filter(|url| matches!(url.scheme(), "http" | "https")).or_fail(|| {
         Message::new(&messages::BAD_URL).with("written", format!("{written:?}")).with("example", DEFAULT_URL)
     })
 }
 
-/// There is no server, or it does not answer.
+/// Returns the error of a server that refuses connections or does not respond.
 fn unreachable(base: &Url, error: &CallError) -> anyhow::Error {
     let details = error.details(Locale::En);
     let cause = details.get("cause").and_then(Value::as_str).map(|cause| format!(" ({cause})"));
     let template = if error.did_nothing() { &messages::NOT_RUNNING } else { &messages::NOT_ANSWERING };
     let message = Message::new(template).with("base", base.as_str().trim_end_matches('/'));
-    Refused::new(ErrorKind::Unavailable, message.with("cause", cause.unwrap_or_default())).into()
+    CliError::new(ErrorKind::Unavailable, message.with("cause", cause.unwrap_or_default())).into()
 }
 
-/// Whether an error says that there is no server, or that it does not answer.
+/// Returns true if the server refused the connection or did not respond.
 pub(crate) fn is_unreachable(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Refused>().is_some_and(|refused| refused.kind == ErrorKind::Unavailable)
+    error.downcast_ref::<CliError>().is_some_and(|refused| refused.kind == ErrorKind::Unavailable)
 }
 
-fn read(status: StatusCode, bytes: &[u8]) -> anyhow::Result<Answer> {
-    serde_json::from_slice(bytes).or_fail(|| Message::new(&messages::NOT_OURS).with("status", status))
+fn parse_response(status: StatusCode, bytes: &[u8]) -> anyhow::Result<ApiResponse> {
+    serde_json::from_slice(bytes).or_fail(|| Message::new(&messages::NOT_HAFT).with("status", status))
 }
