@@ -1,8 +1,8 @@
-//! Encodings by which upstreams echo what they were sent, written out here so that no code of ours checks itself.
+//! Encodings of echoed values. Implemented here, so that the tests do not use the code that they check.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 with padding.
+/// Encodes bytes as base64 with padding.
 pub(super) fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
@@ -17,11 +17,11 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// What base64 with or without padding says; nothing when it is not a text.
+/// Decodes base64 with or without padding. Returns `None` if it is invalid or not UTF-8.
 pub(super) fn unbase64(text: &str) -> Option<String> {
     let (mut bytes, mut number, mut bits) = (Vec::new(), 0_u32, 0);
     for character in text.trim_end_matches('=').bytes() {
-        let index = ALPHABET.iter().position(|known| *known == character)?;
+        let index = ALPHABET.iter().position(|letter| *letter == character)?;
         number = (number << 6) | u32::try_from(index).ok()?;
         bits += 6;
         if bits >= 8 {
@@ -32,16 +32,16 @@ pub(super) fn unbase64(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// As RFC 3986 writes it.
+/// Percent-encodes a text by RFC 3986.
 pub(super) fn percent(text: &str) -> String {
     percent_but(text, "-_.~")
 }
 
-/// The same with other characters left as they are.
-pub(super) fn percent_but(text: &str, kept: &str) -> String {
+/// Percent-encodes a text, except letters, digits and the given characters.
+pub(super) fn percent_but(text: &str, unreserved: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
+        if byte.is_ascii_alphanumeric() || unreserved.as_bytes().contains(&byte) {
             encoded.push(char::from(byte));
         } else {
             encoded.push_str(&format!("%{byte:02X}"));
@@ -55,7 +55,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn encodings_are_what_others_make() {
+fn encodings_match_reference_values() {
     for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob?~", "Zm9vYj9+")]
     {
         assert_eq!(base64(text.as_bytes()), encoded);

@@ -1,9 +1,9 @@
-//! What is told of conversations to whoever listens to events: to nobody but whose they are.
+//! `conversation.*` events on the event stream: each user receives those of the user's conversations only.
 
 use std::sync::Arc;
 
 use axum::http::Method;
-use haft_testkit::{AskedModel, Client, Dialect, EventStream, ModelReply};
+use haft_testkit::{Client, EventStream, FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -11,18 +11,18 @@ use super::{Desk, user};
 
 const PATH: &str = "/api/events?types=conversation.*";
 
-async fn listen(api: &Client) -> EventStream {
+async fn subscribe(api: &Client) -> EventStream {
     let mut stream = api.events(PATH).await;
     assert_eq!(stream.event().await.name, "ready");
     stream
 }
 
-/// Listens until a conversation stands so.
+/// Reads events until the conversation has this status.
 async fn until(stream: &mut EventStream, id: &Value, status: &str) {
     loop {
         let event = stream.event().await;
         assert_eq!((event.name.as_str(), event.place), ("conversation.changed", None));
-        assert_eq!(&event.data["conversationId"], id, "no other");
+        assert_eq!(&event.data["conversationId"], id, "no other conversation");
         if event.data["status"] == status {
             return;
         }
@@ -30,41 +30,41 @@ async fn until(stream: &mut EventStream, id: &Value, status: &str) {
 }
 
 #[tokio::test]
-async fn ones_own_conversations_are_told_of_and_nobody_elses() {
+async fn users_receive_events_of_their_own_conversations_only() {
     let gate = Arc::new(Semaphore::new(0));
     let held = gate.clone();
-    let desk = Desk::new(move |asked: AskedModel| {
+    let desk = Desk::new(move |request: RecordedModelRequest| {
         let held = held.clone();
         async move {
-            match asked.user_text() {
+            match request.user_text() {
                 "wait" => ModelReply::says("Yes.").hold(held),
                 _ => ModelReply::says("At once."),
             }
         }
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let other = crate::agents::stranger(&desk.server, &desk.api).await;
-    let (mut own, mut theirs) = (listen(&desk.api).await, listen(&other).await);
-    let begun = desk
+    let (mut own, mut theirs) = (subscribe(&desk.api).await, subscribe(&other).await);
+    let started = desk
         .api
         .post("/api/chat", &json!({"agentId": agent, "messages": [user("wait")], "detach": true}))
         .await;
-    let id = begun.data()["conversationId"].clone();
+    let id = started.data()["conversationId"].clone();
     until(&mut own, &id, "running").await;
     gate.add_permits(100);
     until(&mut own, &id, "idle").await;
     let path = format!("/api/conversations/{}", id.as_str().expect("an id"));
     assert_eq!(desk.api.send_json(Method::PATCH, &path, &json!({"title": "Another"})).await.status, 200);
     until(&mut own, &id, "idle").await;
-    // A turn that takes no time is told of, too.
+    // A turn that ends at once emits an event, too.
     let body = json!({"conversationId": id, "messages": [user("now")]});
     assert_eq!(desk.api.post("/api/chat", &body).await.status, 200);
     until(&mut own, &id, "idle").await;
     assert_eq!(desk.api.delete(&path).await.status, 200);
     until(&mut own, &id, "deleted").await;
-    // The stranger hears of their own, and of nothing before it.
-    let begun = other.post("/api/chat", &json!({"messages": [user("mine")]})).await;
-    assert_eq!(begun.status, 200, "{}", begun.body);
-    until(&mut theirs, &begun.data()["conversationId"], "idle").await;
+    // The other user receives events of the other conversation, and none before.
+    let started = other.post("/api/chat", &json!({"messages": [user("mine")]})).await;
+    assert_eq!(started.status, 200, "{}", started.body);
+    until(&mut theirs, &started.data()["conversationId"], "idle").await;
 }

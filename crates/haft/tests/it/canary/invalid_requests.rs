@@ -1,4 +1,4 @@
-//! Requests that are wrong in every way we know, with a secret where one belongs.
+//! Invalid requests that contain a secret: no error message may repeat it.
 
 use axum::http::Method;
 use haft_testkit::Client;
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::Scene;
 
 impl Scene {
-    pub(super) async fn make_mistakes(&self) {
-        let secret = self.watch.make("secret-of-a-mistake");
-        let plain = self.watch.make_plain("password-in-a-url");
+    pub(super) async fn send_invalid_requests(&self) {
+        let secret = self.watch.new_canary("secret-of-a-mistake");
+        let plain = self.watch.new_plain_canary("password-in-a-url");
         let url = self.upstream.url("/text");
         let tool = |more: Value| {
             let mut tool = json!({"name": "mistake", "description": "d", "url": url});
@@ -70,10 +70,10 @@ impl Scene {
             assert_eq!(reply.status, status, "{method} {path} {body}: {}", reply.body);
         }
         let typed = self.api.with("content-type", "application/json");
-        let cut =
+        let truncated =
             typed.send(Method::PUT, "/api/secrets/x", format!("{{\"value\": \"{secret}").into_bytes()).await;
-        assert_eq!(cut.status, 400, "{}", cut.body);
-        self.watch.look_at_reply("a body that is cut", &cut);
+        assert_eq!(truncated.status, 400, "{}", truncated.body);
+        self.watch.search_reply("a truncated body", &truncated);
         let stranger = Client::new(&self.server.url, &secret);
         for path in ["/api/tools", "/api/nothing"] {
             assert_eq!(self.send(&stranger, Method::GET, path, &Value::Null).await.status, 401);

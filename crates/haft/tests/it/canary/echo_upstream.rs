@@ -1,16 +1,16 @@
-//! An upstream that says all it was told, in every way it can, and one that answers no HTTP at all.
+//! Upstreams that echo their requests: as HTTP responses in many encodings, and as raw bytes.
 
 use std::time::Duration;
 
 use axum::http::Response;
-use haft_testkit::{Seen, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, json_reply, reply};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
 
-use super::encode::{base64, hex, percent, unbase64};
+use super::encodings::{base64, hex, percent, unbase64};
 
-/// Where each answer is found. `/slow` outlasts the tools that call it.
+/// The paths of all echo responses. `/slow` is slower than the timeout of its tools.
 pub(super) const PATHS: [&str; 18] = [
     "/status/200",
     "/status/201",
@@ -32,83 +32,84 @@ pub(super) const PATHS: [&str; 18] = [
     "/slow",
 ];
 
-/// Echoes whatever it is sent. Who asks at `/token` gets this access token.
+/// Starts an upstream that echoes each request. `/token` returns this access token.
 pub(super) async fn echo(access: String) -> Upstream {
-    Upstream::start_async(move |seen| answer(seen, access.clone())).await
+    Upstream::start_async(move |seen| respond(seen, access.clone())).await
 }
 
-/// Sends back the bytes of the request, behind a beginning.
-pub(super) async fn parrot(beginning: &'static [u8]) -> Upstream {
+/// Starts an upstream that sends a prefix and then the raw bytes of the request.
+pub(super) async fn parrot(prefix: &'static [u8]) -> Upstream {
     Upstream::raw(move |mut stream| async move {
         let mut request = vec![0; 16 << 10];
         let length = stream.read(&mut request).await.unwrap_or_default();
-        let _ = stream.write_all(beginning).await;
+        let _ = stream.write_all(prefix).await;
         let _ = stream.write_all(&request[..length]).await;
     })
     .await
 }
 
-async fn answer(seen: Seen, access: String) -> Response<Vec<u8>> {
+async fn respond(seen: RecordedRequest, access: String) -> Response<Vec<u8>> {
     let path = seen.target.split('?').next().unwrap_or_default().to_owned();
     if let Some(status) = path.strip_prefix("/status/") {
         return json_reply(status.parse().expect("a status"), &document(&seen));
     }
     let text = |status, kind: &str, text: String| reply(status, &[("content-type", kind)], text);
     match path.as_str() {
-        // A collector says nothing.
+        // A trace collector sends no body.
         "/v1/traces" => reply(200, &[("content-type", "application/x-protobuf")], ""),
         "/token" => json_reply(200, &json!({"access_token": access, "token_type": "bearer"})),
         "/refused" => json_reply(400, &json!({"error": "invalid_client", "error_description": seen.text()})),
         "/search" => {
-            let said = values(&seen).join(" ");
+            let text = values(&seen).join(" ");
             json_reply(
                 200,
-                &json!({"results": [{"title": said, "url": "https://a.example/", "content": said}]}),
+                &json!({"results": [{"title": text, "url": "https://a.example/", "content": text}]}),
             )
         }
-        // More than a model is shown at once, with all of it at both ends.
+        // A result larger than the limit for models, with the echo at both ends.
         "/large" => {
-            let (said, between) = (said(&seen), "x".repeat(40 << 10));
-            text(200, "text/plain", format!("{said}\n{between}\n{said}"))
+            let (echo, between) = (echo_text(&seen), "x".repeat(40 << 10));
+            text(200, "text/plain", format!("{echo}\n{between}\n{echo}"))
         }
-        "/broken-text" => text(500, "text/plain", said(&seen)),
+        "/broken-text" => text(500, "text/plain", echo_text(&seen)),
         "/bytes" => {
-            // Not in other encodings: bytes that are no text get one of their own.
+            // Without further encodings: binary responses are encoded by Haft.
             let bytes = [[0, 0xff, 0xfe].as_slice(), values(&seen).join("\n").as_bytes()].concat();
             reply(200, &[("content-type", "application/octet-stream")], bytes)
         }
         "/escaped" => {
-            let escaped: String = said(&seen).encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            let escaped: String =
+                echo_text(&seen).encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
             text(200, "application/json", format!("{{\"said\": \"{escaped}\"}}"))
         }
         "/utf16" => {
-            let bytes: Vec<u8> = said(&seen).encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let bytes: Vec<u8> = echo_text(&seen).encode_utf16().flat_map(u16::to_le_bytes).collect();
             reply(200, &[("content-type", "text/plain; charset=utf-16le")], bytes)
         }
-        "/html" => text(200, "text/html", format!("<p>{}</p>", said(&seen).replace('&', "&amp;"))),
+        "/html" => text(200, "text/html", format!("<p>{}</p>", echo_text(&seen).replace('&', "&amp;"))),
         "/redirect" => {
-            // A host cannot hold every character.
+            // A host name allows only some characters.
             let host = seen.header("x-plain-key").unwrap_or("elsewhere").to_owned();
             let all: Vec<String> = values(&seen).iter().map(|value| percent(value)).collect();
             let location = format!("http://{host}.invalid/?said={}", all.join("&said="));
-            reply(302, &[("location", location.as_str())], said(&seen))
+            reply(302, &[("location", location.as_str())], echo_text(&seen))
         }
         "/slow" => {
             tokio::time::sleep(Duration::from_secs(3)).await;
-            text(200, "text/plain", said(&seen))
+            text(200, "text/plain", echo_text(&seen))
         }
-        _ => text(200, "text/plain", said(&seen)),
+        _ => text(200, "text/plain", echo_text(&seen)),
     }
 }
 
-/// What came, as it came: headers, address and body.
-fn raw(seen: &Seen) -> Vec<String> {
+/// Returns the raw headers, target and body of a request.
+fn raw(seen: &RecordedRequest) -> Vec<String> {
     let headers = seen.headers.values().filter_map(|value| value.to_str().ok()).map(str::to_owned);
     headers.chain([seen.target.clone(), seen.text()]).collect()
 }
 
-/// The values that were sent, freed of what they were wrapped in.
-fn values(seen: &Seen) -> Vec<String> {
+/// Returns the values of the query and headers, without prefixes such as `Bearer`.
+fn values(seen: &RecordedRequest) -> Vec<String> {
     let url = Url::parse(&format!("http://upstream{}", seen.target)).expect("a URL");
     let mut values: Vec<String> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
     for text in seen.headers.values().filter_map(|value| value.to_str().ok()) {
@@ -121,8 +122,8 @@ fn values(seen: &Seen) -> Vec<String> {
     values
 }
 
-/// Everything in every encoding, as JSON.
-fn document(seen: &Seen) -> Value {
+/// Builds a JSON document with all values in all encodings.
+fn document(seen: &RecordedRequest) -> Value {
     let values = values(seen);
     let in_base64 = |value: &String| -> Vec<String> {
         ["", "u", "u:"].iter().map(|before| base64(format!("{before}{value}").as_bytes())).collect()
@@ -143,7 +144,7 @@ fn document(seen: &Seen) -> Value {
     })
 }
 
-/// Encoded, and encoded again.
+/// Returns a value in all combinations of two encodings.
 fn twice(value: &str) -> Vec<String> {
     let base64 = |text: &str| base64(text.as_bytes());
     let quoted = |text: &str| json!(text).to_string();
@@ -152,12 +153,12 @@ fn twice(value: &str) -> Vec<String> {
     pairs.map(|(first, second)| second(&first(value))).collect()
 }
 
-/// The same as a text.
-fn said(seen: &Seen) -> String {
+/// Returns the raw request and the JSON document as text.
+fn echo_text(seen: &RecordedRequest) -> String {
     format!("{}\n{}", raw(seen).join("\n"), document(seen))
 }
 
-/// Escapes in small letters, and nothing else.
+/// Converts the digits of percent escapes to lower case.
 fn lower(encoded: &str) -> String {
     let mut parts = encoded.split('%');
     let first = parts.next().unwrap_or_default().to_owned();

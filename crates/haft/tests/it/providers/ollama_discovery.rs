@@ -1,14 +1,14 @@
-//! An Ollama that nobody told of: found where it is looked for, and asked like any other provider.
+//! An Ollama that is not configured: it is discovered, and used like any other provider.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, OLLAMA_CONTEXT, Place};
+use haft_testkit::{FakeDialect, ModelReply, ModelServer, OLLAMA_CONTEXT, RecordedModelRequest, TestStorage};
 use serde_json::{Value, json};
 
 use crate::chat::{said, tools_of, user};
 use crate::survival::Settings;
-use crate::v1::{COMPLETIONS, body, words};
+use crate::v1::{COMPLETIONS, body, streamed_text};
 
-/// Calls a tool, and says the result.
-async fn clerk(asked: AskedModel) -> ModelReply {
+/// Calls a tool, and writes the result.
+async fn clerk(asked: RecordedModelRequest) -> ModelReply {
     match asked.results().first() {
         None if asked.tools.is_empty() => ModelReply::says("Hello."),
         None => ModelReply::calls([("string", json!({"operation": "upper", "text": "rome"}))]),
@@ -17,9 +17,9 @@ async fn clerk(asked: AskedModel) -> ModelReply {
 }
 
 #[tokio::test]
-async fn with_nothing_set_at_all_an_ollama_that_runs_is_asked() {
-    let (model, place) = (ModelServer::start(clerk).await, Place::new());
-    let settings = Settings::of(&place).with("HAFT_FIND_OLLAMA", &model.base(Dialect::Ollama));
+async fn running_ollama_is_used_without_any_configuration() {
+    let (model, place) = (ModelServer::start(clerk).await, TestStorage::new());
+    let settings = Settings::of(&place).with("HAFT_FIND_OLLAMA", &model.base(FakeDialect::Ollama));
     let (_server, api) = settings.start().await;
     let listed = api.get("/api/providers").await;
     let shown = &listed.data()["items"][0];
@@ -37,7 +37,7 @@ async fn with_nothing_set_at_all_an_ollama_that_runs_is_asked() {
     let reply = api.post("/api/chat", &json!({"agentId": "plain", "messages": [user("Hi.")]})).await;
     assert_eq!(said(&reply), "Hello.");
     let asked = model.seen().pop().expect("a question");
-    assert_eq!((asked.model.as_str(), asked.key), ("test-large", None), "the first that it lists");
+    assert_eq!((asked.model.as_str(), asked.key), ("test-large", None), "the first model in its list");
     assert_eq!(asked.body["options"], json!({"num_ctx": OLLAMA_CONTEXT}));
 
     let reply = api.post("/api/chat", &json!({"agentId": "clerk", "messages": [user("Rome?")]})).await;
@@ -45,7 +45,7 @@ async fn with_nothing_set_at_all_an_ollama_that_runs_is_asked() {
 
     let question = body("clerk", &json!([user("Rome?")]), &json!({"stream": true}));
     let events = api.post_for_events(COMPLETIONS, &question).await.all().await;
-    assert!(words(&events).contains("ROME"), "{}", words(&events));
+    assert!(streamed_text(&events).contains("ROME"), "{}", streamed_text(&events));
     let last = events.iter().rev().find_map(|event| event.data["choices"][0]["finish_reason"].as_str());
     assert_eq!(last, Some("stop"));
     assert_eq!(events.last().map(|event| &event.data), Some(&Value::from("[DONE]")));

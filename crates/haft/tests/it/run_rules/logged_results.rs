@@ -1,10 +1,11 @@
-//! A crash between the call log and the journal: tasks and chat turns take the results that the log knows, and each call
+//! A crash between the call log and the journal: tasks and chat turns use the logged results, and each call
 //! is logged once.
 
 use std::sync::Arc;
 
 use haft_testkit::{
-    AskedModel, Client, Dialect, ModelReply, ModelServer, Place, Upstream, eventually, json_reply,
+    Client, FakeDialect, ModelReply, ModelServer, RecordedModelRequest, TestStorage, Upstream, eventually,
+    json_reply,
 };
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -13,12 +14,12 @@ use super::items;
 use crate::chat::{Desk, user};
 use crate::survival::locked::Holder;
 use crate::survival::{Settings, skipped};
-use crate::tasks::{execute, make, standing, taken, task};
+use crate::tasks::{accepted_task, execute, make, task, wait_for_status};
 
-/// More than the log keeps of a result.
+/// More bytes of a result than the log stores.
 const TOO_LONG: usize = 20 << 10;
 
-/// Answers when it may: by path, or with what it was sent.
+/// Replies when it has a permit: by path, or with the body of the request.
 async fn upstream(may_answer: Arc<Semaphore>) -> Upstream {
     Upstream::start_async(move |seen| {
         let may_answer = may_answer.clone();
@@ -35,7 +36,7 @@ async fn upstream(may_answer: Arc<Semaphore>) -> Upstream {
     .await
 }
 
-/// The calls: name, method, path and arguments.
+/// The calls of these tests: name, method, path and arguments.
 fn calls() -> [(&'static str, &'static str, &'static str, Value); 6] {
     [
         ("write", "POST", "/write", json!({})),
@@ -47,7 +48,7 @@ fn calls() -> [(&'static str, &'static str, &'static str, Value); 6] {
     ]
 }
 
-/// Makes a tool for each of the calls.
+/// Creates a tool for each of the calls.
 async fn make_tools(api: &Client, upstream: &Upstream) {
     assert!(api.put("/api/secrets/key", &json!({"value": "s3cr3t-value"})).await.status < 300);
     for (name, method, path, _) in calls() {
@@ -57,7 +58,7 @@ async fn make_tools(api: &Client, upstream: &Upstream) {
     }
 }
 
-/// Checks the result of a call after the crash.
+/// Asserts that a call has the right result after the crash.
 fn check_result(name: &str, result: &Value) {
     match name {
         "write" | "read" => assert_eq!(result["data"], json!({"done": true}), "{result}"),
@@ -68,20 +69,21 @@ fn check_result(name: &str, result: &Value) {
         }
         _ => {
             assert_eq!((&result["success"], &result["data"]["resultLost"]), (&json!(true), &json!(true)));
-            let said = result["data"]["message"].as_str().expect("words");
-            assert!(said.starts_with(&format!("{name} succeeded, but")), "{said}");
+            let message = result["data"]["message"].as_str().expect("a text");
+            assert!(message.starts_with(&format!("{name} succeeded, but")), "{message}");
         }
     }
 }
 
-/// Only the read whose result the log had cut was made again, and has two rows.
+/// Asserts that each call was sent and logged once. A read whose logged result was cut is made again and
+/// logged twice.
 async fn check_sent_and_logged(api: &Client, upstream: &Upstream, ids: &[(&str, Value)]) {
     let sent = |path: &str, method: &str| {
         upstream.seen().iter().filter(|seen| seen.target == path && seen.method == method).count()
     };
     assert_eq!(upstream.seen().len(), ids.len() + 1);
     assert_eq!((sent("/large", "GET"), sent("/large", "POST")), (2, 1));
-    // Records are written in order, so what is logged after this call is all there is.
+    // Log entries are written in order, so the log is complete when it has this call.
     assert_eq!(execute(api, "read", json!({"options": {"callId": "last"}})).await.status, 200);
     eventually("the last call is in the log", async || rows(api, &json!("last")).await == 1).await;
     for (name, id) in ids {
@@ -90,15 +92,15 @@ async fn check_sent_and_logged(api: &Client, upstream: &Upstream, ids: &[(&str, 
     }
 }
 
-/// Rows of the log about a call.
+/// Counts the log entries of a call.
 async fn rows(api: &Client, call: &Value) -> usize {
     let rows = items(&api.get("/api/tool-calls?limit=100").await);
     rows.iter().filter(|row| row["callId"] == *call).count()
 }
 
 #[tokio::test]
-async fn task_takes_the_result_that_the_call_log_knows_after_a_crash() {
-    let place = Place::new();
+async fn task_uses_the_logged_result_after_a_crash() {
+    let place = TestStorage::new();
     if place.is_postgres() {
         return skipped("the call log and the journal are one database on PostgreSQL");
     }
@@ -109,11 +111,11 @@ async fn task_takes_the_result_that_the_call_log_knows_after_a_crash() {
     make_tools(&api, &upstream).await;
     let mut tasks = Vec::new();
     for (name, _, _, arguments) in calls() {
-        // The same call id as another call of the tool, which has nothing to do with the task.
+        // An unrelated call of the tool that has the same call id.
         let before = json!({"arguments": arguments, "options": {"callId": name, "dryRun": true}});
         assert_eq!(execute(&api, name, before).await.status, 200);
         let body = json!({"arguments": arguments, "options": {"mode": "async", "callId": name}});
-        tasks.push((name, taken(&execute(&api, name, body).await)));
+        tasks.push((name, accepted_task(&execute(&api, name, body).await)));
     }
     eventually("all are sent", async || upstream.seen().len() == tasks.len()).await;
     let Some(holder) = Holder::of(&place.directory.join("haft.db")) else { return };
@@ -126,7 +128,7 @@ async fn task_takes_the_result_that_the_call_log_knows_after_a_crash() {
     let (_server, api) = settings.start().await;
     for (name, id) in &tasks {
         let ends = if *name == "refused" { "failed" } else { "succeeded" };
-        let ended = standing(&api, id, ends).await;
+        let ended = wait_for_status(&api, id, ends).await;
         assert_eq!(ended["result"]["callId"], *name, "{ended}");
         check_result(name, &ended["result"]);
     }
@@ -136,10 +138,10 @@ async fn task_takes_the_result_that_the_call_log_knows_after_a_crash() {
 }
 
 #[tokio::test]
-async fn chat_turn_takes_results_of_its_own_calls_from_the_call_log_after_a_crash() {
+async fn chat_turn_uses_logged_results_of_its_calls_after_a_crash() {
     let may_answer = Arc::new(Semaphore::new(0));
     let upstream = upstream(may_answer.clone()).await;
-    let model = ModelServer::start(async |asked: AskedModel| match asked.results().len() {
+    let model = ModelServer::start(async |asked: RecordedModelRequest| match asked.results().len() {
         0 => ModelReply::calls(calls().map(|(name, _, _, arguments)| (name, arguments))),
         _ => ModelReply::says("Done."),
     });
@@ -148,7 +150,7 @@ async fn chat_turn_takes_results_of_its_own_calls_from_the_call_log_after_a_cras
         return skipped("the call log and the journal are one database on PostgreSQL");
     }
     make_tools(&desk.api, &desk.weather).await;
-    let agent = desk.agent(Dialect::Openai, &calls().map(|(name, ..)| name), json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &calls().map(|(name, ..)| name), json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("Call all of them.")], "detach": true});
     let begun = desk.api.post("/api/chat", &body).await;
     assert_eq!(begun.status, 202, "{}", begun.body);

@@ -1,20 +1,22 @@
-//! The log of a chat reads alone: each line says of which conversation and which request it is.
+//! Log lines of a chat: each names its conversation and its request.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Place, Upstream, eventually};
+use haft_testkit::{
+    FakeDialect, ModelReply, ModelServer, RecordedModelRequest, TestStorage, Upstream, eventually,
+};
 use serde_json::json;
 
 use super::{Desk, asking, said, user, weather};
 use crate::survival::Settings;
 
-/// A desk whose log is read.
-struct Logged {
+/// A chat server whose log is written to a file.
+struct LoggedDesk {
     desk: Desk,
     log: std::path::PathBuf,
 }
 
-impl Logged {
+impl LoggedDesk {
     async fn new(model: ModelServer) -> Self {
-        let (place, upstream) = (Place::new(), Upstream::start(weather).await);
+        let (place, upstream) = (TestStorage::new(), Upstream::start(weather).await);
         let log = std::env::temp_dir().join(format!("haft-chat-{}.log", uuid::Uuid::new_v4().simple()));
         let settings = asking(Settings::of(&place), &model).with("HAFT_LOG", "info");
         let path = log.to_str().expect("a path").to_owned();
@@ -23,7 +25,7 @@ impl Logged {
         Self { desk, log }
     }
 
-    /// What it says of chats, once it says this.
+    /// Waits for a line that contains `last`, then returns all lines about chats.
     async fn lines(&self, last: &str) -> Vec<String> {
         let lines = || -> Vec<String> {
             let text = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -34,29 +36,29 @@ impl Logged {
     }
 }
 
-impl Drop for Logged {
+impl Drop for LoggedDesk {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.log);
     }
 }
 
 #[tokio::test]
-async fn each_line_of_a_chat_says_where_it_belongs() {
-    let model = ModelServer::start(async |asked: AskedModel| match asked.results().len() {
+async fn each_log_line_names_its_conversation_and_request() {
+    let model = ModelServer::start(async |request: RecordedModelRequest| match request.results().len() {
         0 => ModelReply::calls([("weather", json!({"city": "Rome"})), ("nothing", json!({}))]),
         _ => ModelReply::says("Warm."),
     });
-    let logged = Logged::new(model.await).await;
+    let logged = LoggedDesk::new(model.await).await;
     let desk = &logged.desk;
     desk.tool("weather", json!({})).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let reply = desk.ask(&agent, "Rome?").await;
     assert_eq!(said(&reply), "Warm.");
     let conversation = reply.data()["conversationId"].as_str().expect("an id").to_owned();
     let request = reply.header("x-request-id").expect("an id").to_owned();
 
     let lines = logged.lines("Chat: finished").await;
-    let said = [
+    let expected = [
         "Chat: received",
         "Chat: tools loaded",
         "Chat: model call 1",
@@ -67,10 +69,10 @@ async fn each_line_of_a_chat_says_where_it_belongs() {
         "Chat: model call 2",
         "Chat: finished",
     ];
-    assert_eq!(lines.len(), said.len(), "{lines:#?}");
-    for (line, said) in lines.iter().zip(said) {
-        assert!(line.contains(said), "{line} is not {said}");
-        // The same form as in every other line of the log.
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.contains(expected), "{line} is not {expected}");
+        // The format of the ids is that of all other log lines.
         for id in [format!("conversation.id={conversation} "), format!("request.id={request} ")] {
             assert!(line.contains(&id), "{line}");
         }
@@ -89,26 +91,27 @@ async fn each_line_of_a_chat_says_where_it_belongs() {
 }
 
 #[tokio::test]
-async fn what_came_of_a_task_is_said_once_when_it_is_known() {
-    let model = ModelServer::start(async |asked: AskedModel| match asked.results().len() {
+async fn result_of_a_task_is_logged_once() {
+    let model = ModelServer::start(async |request: RecordedModelRequest| match request.results().len() {
         0 => ModelReply::calls([("weather", json!({"city": "Rome"})), ("weather", json!({"city": "Oslo"}))]),
         _ => ModelReply::says("Warm."),
     });
-    let logged = Logged::new(model.await).await;
+    let logged = LoggedDesk::new(model.await).await;
     let desk = &logged.desk;
     desk.tool("weather", json!({"policy": "ask"})).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("Rome?")], "detach": true});
     assert_eq!(desk.api.post("/api/chat", &body).await.status, 202);
-    // One after the other: the first is known while the second is still waited for.
+    // One after the other: the first result arrives while the second call still waits.
     for done in 1..=2 {
-        let asked = async || desk.api.get("/api/approvals").await.data()["items"].clone();
+        let approvals = async || desk.api.get("/api/approvals").await.data()["items"].clone();
         let open = 3 - done;
-        eventually("a person is asked", async || asked().await.as_array().map(Vec::len) == Some(open)).await;
-        let id = asked().await[0]["id"].as_str().expect("an id").to_owned();
+        eventually("an approval waits", async || approvals().await.as_array().map(Vec::len) == Some(open))
+            .await;
+        let id = approvals().await[0]["id"].as_str().expect("an id").to_owned();
         let decided = desk.api.post(&format!("/api/approvals/{id}"), &json!({"decision": "approve"})).await;
         assert_eq!(decided.status, 200, "{}", decided.body);
-        eventually("it is made", async || desk.weather.seen().len() == done).await;
+        eventually("the call is executed", async || desk.weather.seen().len() == done).await;
     }
     let lines = logged.lines("Chat: finished").await;
     let done: Vec<&String> = lines.iter().filter(|line| line.contains("Chat: tool done")).collect();

@@ -1,25 +1,25 @@
-//! Ways around the rights that were found, each closed for good.
+//! Ways around the permissions that were found and closed.
 
 use serde_json::json;
 
-use super::same;
-use super::world::{Things, World, id, login, session};
+use super::assert_indistinguishable;
+use super::world::{Resources, World, id, login, session};
 use crate::agents::make;
 
 #[tokio::test]
-async fn a_user_who_is_no_member_is_not_there_by_id() {
+async fn user_who_is_no_member_is_not_found_by_id() {
     let world = World::start().await;
     let own = id(&make(&world.stranger, "/api/spaces", &json!({"name": "own"})).await);
-    let (foreign, nothing) = (&world.by_id, Things::missing_by_id());
-    let path = |things: &Things| format!("/api/spaces/{own}/members/{}", things.user);
+    let (foreign, nothing) = (&world.by_id, Resources::missing_by_id());
+    let path = |resources: &Resources| format!("/api/spaces/{own}/members/{}", resources.user);
     let reply = world.stranger.delete(&path(foreign)).await;
     assert_eq!(reply.status, 404, "{}", reply.body);
     let missing = world.stranger.delete(&path(&nothing)).await;
-    same("DELETE a member by id", (&reply, &foreign.all()), (&missing, &nothing.all()));
+    assert_indistinguishable("DELETE a member by id", (&reply, &foreign.all()), (&missing, &nothing.all()));
 }
 
 #[tokio::test]
-async fn going_back_needs_the_right_to_save_what_one_goes_back_to() {
+async fn rollback_needs_the_permission_to_save_the_older_version() {
     let world = World::start().await;
     let space = &world.by_id.space;
     let is_whole = |who: &str| {
@@ -27,7 +27,7 @@ async fn going_back_needs_the_right_to_save_what_one_goes_back_to() {
         &found.expect("an actor").client
     };
     let (steward, editor) = (is_whole("steward"), is_whole("editor"));
-    // Who runs the server may edit here too, for now.
+    // For now, the operator may edit in this space, too.
     super::world::put(
         &world.admin,
         &format!("/api/spaces/{space}/members/zeppelin_steward"),
@@ -48,7 +48,7 @@ async fn going_back_needs_the_right_to_save_what_one_goes_back_to() {
 }
 
 #[tokio::test]
-async fn a_personal_space_stays_its_users_own() {
+async fn personal_space_cannot_be_taken_over() {
     let world = World::start().await;
     let mut people = Vec::new();
     for name in ["owner", "guest"] {
@@ -59,7 +59,7 @@ async fn a_personal_space_stays_its_users_own() {
         people.push((session(&world.anyone, &entered), space));
     }
     let [(owner, of_owner), (guest, of_guest)] = &people[..] else { panic!("two people") };
-    // Whether these are refused or not: where a session works is not for others to say.
+    // These requests may be refused or not. They must not change where another user's session works.
     guest.put(&format!("/api/spaces/{of_guest}/members/owner"), &json!({"role": "viewer"})).await;
     owner.put(&format!("/api/spaces/{of_owner}/members/guest"), &json!({"role": "admin"})).await;
     assert_eq!(owner.get("/api/me").await.data()["space"]["id"], of_owner.as_str());

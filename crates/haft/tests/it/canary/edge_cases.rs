@@ -1,29 +1,29 @@
-//! Where masks are easily too small: parts of a credential, echoes that are cut, encodings upon encodings, errors.
+//! Edge cases of masking: parts of credentials, truncated echoes, URL encodings, and error messages.
 
 use axum::http::{Method, Response};
-use haft_testkit::{Client, Seen, Upstream, json_reply, reply};
+use haft_testkit::{Client, RecordedRequest, Upstream, json_reply, reply};
 use serde_json::{Value, json};
 
-use super::encode::{base64, percent_but, unbase64};
+use super::encodings::{base64, percent_but, unbase64};
 use super::watch::Watch;
 use crate::http_tools::start;
 
-/// Makes a tool, calls it, and looks at what comes back.
+/// Creates a tool, calls it, and searches the responses.
 async fn call(watch: &Watch, api: &Client, upstream: &Upstream, name: &str, more: Value) -> String {
     let mut tool = json!({"name": name, "description": "d", "url": upstream.url("/"), "retryCount": 0});
     for (field, value) in more.as_object().expect("fields") {
         tool[field] = value.clone();
     }
-    let made = api.post("/api/tools", &tool).await;
-    assert_eq!(made.status, 201, "{name}: {}", made.body);
-    watch.look_at_reply(&format!("{name} as it was made"), &made);
+    let created = api.post("/api/tools", &tool).await;
+    assert_eq!(created.status, 201, "{name}: {}", created.body);
+    watch.search_reply(&format!("creation of {name}"), &created);
     let called = api.post(&format!("/api/tools/{name}/execute"), &json!({})).await;
-    watch.look_at_reply(name, &called);
+    watch.search_reply(name, &called);
     called.body.to_string()
 }
 
 #[tokio::test]
-async fn a_part_of_a_credential_is_one_too() {
+async fn parts_of_a_credential_are_masked() {
     let upstream = Upstream::start(|seen| {
         let cookies = seen.header("cookie").unwrap_or_default().split("; ").map(str::to_owned);
         let values: Vec<String> =
@@ -34,20 +34,20 @@ async fn a_part_of_a_credential_is_one_too() {
     })
     .await;
     let (watch, (_server, api)) = (Watch::default(), start(&[]).await);
-    let cookie = format!("theme=dark; session={}", watch.make_plain("session of an upstream"));
-    let said = call(&watch, &api, &upstream, "cookies", json!({"headers": {"Cookie": cookie}})).await;
-    assert!(said.contains("***"), "{said}");
-    let basic = base64(format!("ada:{}", watch.make("password-within")).as_bytes());
+    let cookie = format!("theme=dark; session={}", watch.new_plain_canary("session of an upstream"));
+    let text = call(&watch, &api, &upstream, "cookies", json!({"headers": {"Cookie": cookie}})).await;
+    assert!(text.contains("***"), "{text}");
+    let basic = base64(format!("ada:{}", watch.new_canary("password-within")).as_bytes());
     let headers = json!({"headers": {"Authorization": format!("Basic {basic}")}});
-    let said = call(&watch, &api, &upstream, "basic", headers).await;
-    assert!(said.contains("***"), "{said}");
+    let text = call(&watch, &api, &upstream, "basic", headers).await;
+    assert!(text.contains("***"), "{text}");
     watch.end(4);
 }
 
 #[tokio::test]
-async fn an_echo_that_is_cut_shows_no_part() {
-    // Long before the credential, so that it lies across every place where something may be cut.
-    fn answer(seen: &Seen) -> Response<Vec<u8>> {
+async fn truncated_echo_contains_no_part_of_a_secret() {
+    // Puts padding before the credential, so that it spans the offsets at which texts are truncated.
+    fn respond(seen: &RecordedRequest) -> Response<Vec<u8>> {
         let key = seen.header("x-api-key").unwrap_or_default();
         let length: usize =
             seen.header("x-length").and_then(|length| length.parse().ok()).unwrap_or_default();
@@ -61,13 +61,13 @@ async fn an_echo_that_is_cut_shows_no_part() {
             Some(_) | None => json_reply(200, &json!({})),
         }
     }
-    let upstream = Upstream::start(answer).await;
+    let upstream = Upstream::start(respond).await;
     let issuer = Upstream::start(|seen| {
         let body = seen.text();
         let secret =
             body.split('&').find_map(|field| field.strip_prefix("client_secret=")).unwrap_or_default();
-        let said = format!("{}{secret}", "x".repeat(1024 - 30));
-        json_reply(400, &json!({"error": "invalid_client", "error_description": said}))
+        let description = format!("{}{secret}", "x".repeat(1024 - 30));
+        json_reply(400, &json!({"error": "invalid_client", "error_description": description}))
     })
     .await;
     let (watch, (_server, api)) = (Watch::default(), start(&[]).await);
@@ -75,39 +75,40 @@ async fn an_echo_that_is_cut_shows_no_part() {
         [("coding", 30), ("coding", 40), ("type", 40), ("type", 2030), ("body", 2020), ("body", 1000)]
     {
         let name = format!("{how}_{length}");
-        let headers =
-            json!({"headers": {"X-Api-Key": watch.make_plain(&name), "X-How": how, "X-Length": length}});
+        let headers = json!({"headers": {"X-Api-Key": watch.new_plain_canary(&name), "X-How": how, "X-Length": length}});
         call(&watch, &api, &upstream, &name, headers).await;
     }
     let auth = json!({"auth": {
         "type": "oauth2ClientCredentials", "tokenUrl": issuer.url("/token"), "clientId": "haft",
-        "clientSecret": watch.make_plain("client-secret"),
+        "clientSecret": watch.new_plain_canary("client-secret"),
     }});
     call(&watch, &api, &upstream, "issued", auth).await;
     watch.end(14);
 }
 
 #[tokio::test]
-async fn every_way_to_encode_a_url_is_known() {
-    // As Python, Go, JavaScript and PHP each do it.
+async fn all_url_encodings_are_masked() {
+    // The unreserved characters of Python, Go, JavaScript and PHP.
     let upstream = Upstream::start(|seen| {
         let key = seen.header("x-api-key").unwrap_or_default();
-        let encoded: Vec<String> =
-            ["/-_.~", "-_.~$&+=:@", "-_.~!'()*", "-_."].iter().map(|kept| percent_but(key, kept)).collect();
+        let encoded: Vec<String> = ["/-_.~", "-_.~$&+=:@", "-_.~!'()*", "-_."]
+            .iter()
+            .map(|unreserved| percent_but(key, unreserved))
+            .collect();
         json_reply(200, &json!(encoded))
     })
     .await;
     let (watch, (_server, api)) = (Watch::default(), start(&[]).await);
-    let headers = json!({"headers": {"X-Api-Key": watch.make("key")}});
-    let said = call(&watch, &api, &upstream, "keyed", headers).await;
-    assert!(said.contains("***"), "{said}");
+    let headers = json!({"headers": {"X-Api-Key": watch.new_canary("key")}});
+    let text = call(&watch, &api, &upstream, "keyed", headers).await;
+    assert!(text.contains("***"), "{text}");
     watch.end(2);
 }
 
 #[tokio::test]
-async fn an_error_does_not_repeat_what_was_wrong_with_a_secret() {
+async fn validation_error_does_not_contain_the_secret() {
     let (watch, (_server, api)) = (Watch::default(), start(&[]).await);
-    let secret = watch.make("secret");
+    let secret = watch.new_canary("secret");
     let number = 9_182_736_450_918_273_u64;
     watch.add("secret number", &number.to_string());
     let tool = |headers: Value| json!({"name": "x", "description": "d", "url": "https://a.example/", "headers": headers});
@@ -125,7 +126,7 @@ async fn an_error_does_not_repeat_what_was_wrong_with_a_secret() {
     ] {
         let reply = api.send_json(method.clone(), path, &body).await;
         assert_eq!(reply.status, 400, "{method} {path}: {}", reply.body);
-        watch.look_at_reply(&format!("{method} {path}"), &reply);
+        watch.search_reply(&format!("{method} {path}"), &reply);
     }
     watch.end(10);
 }
