@@ -1,6 +1,6 @@
-//! The same bare loop without anything of Haft's: hyper's client, and a stream that is read by hand.
+//! The bare loop without Haft's crates: hyper's client, and a parser for the stream of the model.
 //!
-//! It understands what the model of this benchmark sends, and not much more.
+//! It supports only the forms that the model of this benchmark sends.
 
 use anyhow::{Context, ensure};
 use axum::http::Request;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::bare_loop::TIMEOUT;
 use super::{INSTRUCTIONS, MODEL, schema};
-use crate::http_tool::{Plain, client};
+use crate::http_tool::{PlainClient, client};
 
-pub(super) struct ByHand {
-    client: Plain,
+pub(super) struct HyperLoop {
+    client: PlainClient,
     model: String,
     weather: String,
 }
@@ -26,18 +26,18 @@ struct Chunk {
 
 #[derive(Deserialize)]
 struct Choice {
-    delta: Piece,
+    delta: DeltaPart,
 }
 
 #[derive(Deserialize)]
-struct Piece {
+struct DeltaPart {
     content: Option<String>,
     #[serde(default)]
-    tool_calls: Vec<CallPiece>,
+    tool_calls: Vec<CallPart>,
 }
 
 #[derive(Deserialize)]
-struct CallPiece {
+struct CallPart {
     id: Option<String>,
     function: Function,
 }
@@ -48,15 +48,15 @@ struct Function {
     arguments: String,
 }
 
-/// An answer, as far as it came: text, or one call.
+/// The received part of a model's response: text, or one call.
 #[derive(Default)]
-struct Answer {
+struct ModelResponse {
     text: String,
     call_id: Option<String>,
     arguments: String,
 }
 
-impl ByHand {
+impl HyperLoop {
     pub(super) fn new(model: &str, weather: &str) -> Self {
         let model = format!("http://{model}/v1/chat/completions");
         Self { client: client(), model, weather: format!("http://{weather}/weather?city=") }
@@ -76,10 +76,10 @@ impl ByHand {
             "tools": [{"type": "function", "function": function}],
         });
         loop {
-            let answer = tokio::time::timeout(TIMEOUT, self.ask(&body)).await??;
-            let Some(id) = answer.call_id else { return Ok(answer.text) };
-            let result = tokio::time::timeout(TIMEOUT, self.weather(&answer.arguments)).await??;
-            let function = json!({"name": "weather", "arguments": answer.arguments});
+            let response = tokio::time::timeout(TIMEOUT, self.ask_model(&body)).await??;
+            let Some(id) = response.call_id else { return Ok(response.text) };
+            let result = tokio::time::timeout(TIMEOUT, self.weather(&response.arguments)).await??;
+            let function = json!({"name": "weather", "arguments": response.arguments});
             let calls = json!([{"id": id, "type": "function", "function": function}]);
             let messages = body["messages"].as_array_mut().context("messages")?;
             messages.push(json!({"role": "assistant", "content": null, "tool_calls": calls}));
@@ -87,7 +87,7 @@ impl ByHand {
         }
     }
 
-    async fn ask(&self, body: &Value) -> anyhow::Result<Answer> {
+    async fn ask_model(&self, body: &Value) -> anyhow::Result<ModelResponse> {
         let request = Request::post(&self.model)
             .header("user-agent", "bench")
             .header("accept", "text/event-stream")
@@ -97,18 +97,18 @@ impl ByHand {
         let response = self.client.request(request).await?;
         ensure!(response.status().is_success(), "{}", response.status());
         let mut body = response.into_body();
-        let (mut answer, mut read) = (Answer::default(), Vec::new());
+        let (mut response, mut read) = (ModelResponse::default(), Vec::new());
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame?.into_data() else { continue };
             read.extend_from_slice(&data);
             let mut start = 0;
             while let Some(length) = read.iter().skip(start).position(|byte| *byte == b'\n') {
-                answer.add(read.get(start..start + length).unwrap_or_default())?;
+                response.add(read.get(start..start + length).unwrap_or_default())?;
                 start += length + 1;
             }
             read.drain(..start);
         }
-        Ok(answer)
+        Ok(response)
     }
 
     async fn weather(&self, arguments: &str) -> anyhow::Result<String> {
@@ -124,8 +124,8 @@ impl ByHand {
     }
 }
 
-impl Answer {
-    /// One line of the stream.
+impl ModelResponse {
+    /// Adds one line of the stream.
     fn add(&mut self, line: &[u8]) -> anyhow::Result<()> {
         let Some(data) = line.strip_prefix(b"data: ").filter(|data| *data != b"[DONE]") else {
             return Ok(());

@@ -1,19 +1,19 @@
-//! Each answer is read, and has to tell the weather of the very city that was asked for.
+//! Checks of responses: each has to be complete and to contain the weather of the requested city.
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::upstreams::degrees;
 
-/// `POST /v1/chat/completions`.
+/// Checks a response of `POST /v1/chat/completions`.
 pub(super) fn completion(city: &str, body: &[u8]) -> anyhow::Result<()> {
-    let answer: Value = serde_json::from_slice(body)?;
-    let choice = &answer["choices"][0];
-    ensure!(choice["finish_reason"] == "stop", "not to its end: {answer}");
-    told(city, choice["message"]["content"].as_str().unwrap_or_default(), body)
+    let response: Value = serde_json::from_slice(body)?;
+    let choice = &response["choices"][0];
+    ensure!(choice["finish_reason"] == "stop", "the response is incomplete: {response}");
+    check_text(city, choice["message"]["content"].as_str().unwrap_or_default(), body)
 }
 
-/// The same, with `stream`.
+/// Checks a response of `POST /v1/chat/completions` with `stream`.
 pub(super) fn streamed_completion(city: &str, body: &[u8]) -> anyhow::Result<()> {
     let (mut text, mut is_over, mut finish) = (String::new(), false, Value::Null);
     for data in lines(body)? {
@@ -28,25 +28,25 @@ pub(super) fn streamed_completion(city: &str, body: &[u8]) -> anyhow::Result<()>
             finish = choice["finish_reason"].take();
         }
     }
-    ensure!(is_over && finish == "stop", "not to its end: {}", String::from_utf8_lossy(body));
-    told(city, &text, body)
+    ensure!(is_over && finish == "stop", "the response is incomplete: {}", String::from_utf8_lossy(body));
+    check_text(city, &text, body)
 }
 
-/// `POST /api/chat`.
+/// Checks a response of `POST /api/chat`.
 pub(super) fn chat(city: &str, body: &[u8]) -> anyhow::Result<()> {
-    let mut answer: Value = serde_json::from_slice(body)?;
-    let data = answer["data"].take();
-    ensure!(data["finishReason"] == "stop" && data["steps"] == 2, "not to its end: {data}");
-    told(city, data["message"]["content"].as_str().unwrap_or_default(), body)
+    let mut response: Value = serde_json::from_slice(body)?;
+    let data = response["data"].take();
+    ensure!(data["finishReason"] == "stop" && data["steps"] == 2, "the response is incomplete: {data}");
+    check_text(city, data["message"]["content"].as_str().unwrap_or_default(), body)
 }
 
-/// The same, with `stream`: in its pieces and as a whole.
+/// Checks a response of `POST /api/chat` with `stream`: both the deltas and the final message.
 pub(super) fn streamed_chat(city: &str, body: &[u8]) -> anyhow::Result<()> {
-    let (mut pieces, mut whole, mut finish) = (String::new(), String::new(), Value::Null);
+    let (mut deltas, mut whole, mut finish) = (String::new(), String::new(), Value::Null);
     for data in lines(body)? {
         let mut event: Value = serde_json::from_str(data)?;
         if let Some(text) = event["text"].as_str() {
-            pieces += text;
+            deltas += text;
         }
         if let Some(text) = event["message"]["content"].as_str() {
             text.clone_into(&mut whole);
@@ -55,12 +55,12 @@ pub(super) fn streamed_chat(city: &str, body: &[u8]) -> anyhow::Result<()> {
             finish = event["finishReason"].take();
         }
     }
-    ensure!(finish == "stop", "not to its end: {}", String::from_utf8_lossy(body));
-    told(city, &pieces, body)?;
-    told(city, &whole, body)
+    ensure!(finish == "stop", "the response is incomplete: {}", String::from_utf8_lossy(body));
+    check_text(city, &deltas, body)?;
+    check_text(city, &whole, body)
 }
 
-fn told(city: &str, text: &str, body: &[u8]) -> anyhow::Result<()> {
+fn check_text(city: &str, text: &str, body: &[u8]) -> anyhow::Result<()> {
     let expected = format!("It is {} °C in {city}.", degrees(city)?);
     ensure!(text == expected, "{text:?} and not {expected:?}: {}", String::from_utf8_lossy(body));
     Ok(())
