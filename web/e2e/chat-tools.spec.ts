@@ -59,7 +59,7 @@ test('a failed call shows its error, and the turn continues', async ({ console: 
   await failed.click();
   // A call that never reached a tool is not logged.
   await call(page, /Failed whether/).click();
-  await expect(card.getByRole('alert')).toContainText('there is no tool whether');
+  await expect(card.getByRole('alert')).toContainText('There is no tool whether');
   await expect(card.getByRole('link', { name: 'Open in Calls' })).toBeHidden();
 });
 

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use haft_core::{CallError, ErrorKind, SpaceId};
 use haft_egress::{Egress, EgressResponse, Hosts, Limits, Request, RequestPolicy, ToolPolicy};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use http::Method;
 use tokio::time::Instant;
 use url::Url;
@@ -115,13 +115,13 @@ async fn a_bomb_ends_at_the_limit_and_memory_does_not_follow_it() {
         ("a brotli window of 1 GiB", "br", unhex(LARGE_WINDOW_BROTLI), either),
     ];
     let egress = Egress::builder().open("127.0.0.0/8".parse().expect("a network")).build();
-    let harmless = Upstream::start(|_| reply(200, &[], "ready")).await;
+    let harmless = Upstream::start(|_| http_response(200, &[], "ready")).await;
     get(&egress, &harmless).await.expect("one-time allocations happen before the measurement");
     let mut wrong = Vec::new();
     for (what, coding, body, expected) in bombs {
         let size = body.len();
         let server =
-            Upstream::start(move |_| reply(200, &[("content-encoding", coding)], body.clone())).await;
+            Upstream::start(move |_| http_response(200, &[("content-encoding", coding)], body.clone())).await;
         forget_peak();
         let before = peak();
         let outcome = get(&egress, &server).await;

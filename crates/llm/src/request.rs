@@ -113,7 +113,7 @@ impl ModelRequest {
     }
 
     /// The number of earlier responses of the model. Turns that Haft inserted do not count.
-    pub fn answers_before(&self) -> usize {
+    pub fn previous_responses(&self) -> usize {
         let is_own = |turn: &&ModelTurn| match turn {
             ModelTurn::Assistant { calls, .. } => {
                 calls.is_empty() || !calls.iter().all(|call| call.id.starts_with(SYNTHETIC_CALL_PREFIX))

@@ -34,7 +34,7 @@ impl ModelResponse {
 #[derive(Debug, Clone)]
 pub struct ResponseBuilder {
     /// Number of responses before this one in the conversation; makes generated ids unique.
-    answers_before: usize,
+    previous_responses: usize,
     offered: HashSet<String>,
     /// True if calls at the end of the text count as tool calls.
     reads_text_calls: bool,
@@ -72,7 +72,7 @@ impl ResponseBuilder {
             }
         };
         Self {
-            answers_before: request.answers_before(),
+            previous_responses: request.previous_responses(),
             offered,
             reads_text_calls: request.reads_text_calls(),
             text: String::new(),
@@ -173,7 +173,7 @@ impl ResponseBuilder {
         self.calls.retain(|call| !(call.name.is_empty() && call.arguments.is_empty()));
         for (number, call) in self.calls.iter_mut().enumerate() {
             if call.id.is_empty() {
-                call.id = format!("{MADE_UP}{}_{number}", self.answers_before);
+                call.id = format!("{MADE_UP}{}_{number}", self.previous_responses);
             }
             if call.arguments.trim().is_empty() {
                 call.arguments = "{}".to_owned();

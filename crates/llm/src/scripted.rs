@@ -65,7 +65,7 @@ impl Model for Scripted {
         request: &'a ModelRequest,
         _: Limits,
     ) -> BoxFuture<'a, Result<ModelStream, CallError>> {
-        let answer = self.answers.get(request.answers_before()).cloned().ok_or_else(|| {
+        let answer = self.answers.get(request.previous_responses()).cloned().ok_or_else(|| {
             let message = Message::new(&AT_END).with("count", self.answers.len());
             CallError::new(ErrorKind::Validation, message)
         });

@@ -27,5 +27,5 @@ pub use node::{node, node_modules};
 pub use process::{CommandOutput, HaftProcess, run};
 pub use sse::{EventStream, SseEvent};
 pub use storage::TestStorage;
-pub use upstream::{RecordedRequest, Upstream, json_reply, reply};
+pub use upstream::{RecordedRequest, Upstream, http_response, json_reply};
 pub use wait::eventually;

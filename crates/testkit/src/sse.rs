@@ -69,7 +69,7 @@ impl EventStream {
     }
 
     /// Returns the raw text until the server ends the stream.
-    pub async fn rest(mut self) -> String {
+    pub async fn remaining_text(mut self) -> String {
         while self.read().await {}
         String::from_utf8(self.unread).expect("text")
     }

@@ -133,11 +133,11 @@ impl Upstream {
 
 /// Builds a response with a status and a JSON body.
 pub fn json_reply(status: u16, body: &serde_json::Value) -> Response<Vec<u8>> {
-    reply(status, &[("content-type", "application/json")], body.to_string())
+    http_response(status, &[("content-type", "application/json")], body.to_string())
 }
 
 /// Builds a response with a status, headers and a body.
-pub fn reply(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Response<Vec<u8>> {
+pub fn http_response(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Response<Vec<u8>> {
     let builder = Response::builder().status(status);
     let builder = headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, *value));
     builder.body(body.into()).expect("a response")

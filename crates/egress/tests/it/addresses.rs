@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use haft_core::ErrorKind;
 use haft_egress::{Egress, Request, RequestPolicy};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use http::Method;
 
 use crate::support::{
@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 async fn server() -> Upstream {
-    Upstream::start(|_| reply(200, &[], "reached")).await
+    Upstream::start(|_| http_response(200, &[], "reached")).await
 }
 
 /// Sends a request to a host and port, and asserts that its address is rejected without a connection.

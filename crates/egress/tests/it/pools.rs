@@ -1,14 +1,14 @@
 //! Connection pools, separate for each space, and the headers of every request.
 
 use haft_egress::{Request, RequestPolicy};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use http::{HeaderValue, Method};
 
 use crate::support::{get, get_in, limits, open_loopback, pause, send, url};
 
 #[tokio::test]
 async fn a_space_reuses_its_connection_and_shares_it_with_no_other() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let egress = open_loopback();
     for (from, connections) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2), (3, 3), (1, 3)] {
         // A clone shares the connections.
@@ -30,7 +30,7 @@ async fn a_space_reuses_its_connection_and_shares_it_with_no_other() {
 async fn concurrent_calls_have_a_connection_each() {
     let server = Upstream::start_async(|_| async {
         pause().await;
-        reply(200, &[], "reached")
+        http_response(200, &[], "reached")
     })
     .await;
     let (egress, target) = (open_loopback(), server.url("/"));
@@ -41,7 +41,7 @@ async fn concurrent_calls_have_a_connection_each() {
 
 #[tokio::test]
 async fn every_request_has_the_default_headers() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let egress = open_loopback();
     get(&egress, &server.url("/a%20b?c=d%26e#part")).await.expect("an answer");
     let mut request = Request::new(Method::POST, &url(&server.url("/"))).expect("a request");

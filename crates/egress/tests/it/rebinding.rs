@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haft_core::{BoxFuture, ErrorKind, Locale};
 use haft_egress::{Egress, Resolver};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use tokio::time::Instant;
 
 use crate::support::{
@@ -42,7 +42,7 @@ async fn one_forbidden_address_rejects_all() {
 
 #[tokio::test]
 async fn an_unopened_address_rejects_an_opened_one() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let trap = Trap::listen("127.0.0.2", server.address.port());
     let target = format!("http://rebind.test:{}/", trap.port());
     let answers: &[(&[&str], bool)] = &[
@@ -68,7 +68,7 @@ async fn an_unopened_address_rejects_an_opened_one() {
 
 #[tokio::test]
 async fn a_second_resolution_is_checked_like_the_first() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let trap = Trap::listen("127.0.0.2", server.address.port());
     let target = format!("http://rebind.test:{}/", trap.port());
     // The allowed addresses come first, or second.
@@ -95,7 +95,7 @@ async fn a_second_resolution_is_checked_like_the_first() {
 async fn only_new_connections_resolve_the_name() {
     let closing = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let (keeps, closes) =
-        (Upstream::start(|_| reply(200, &[], "reached")).await, raw(closing, Then::Close).await);
+        (Upstream::start(|_| http_response(200, &[], "reached")).await, raw(closing, Then::Close).await);
     for (what, server, expected) in [("kept", &keeps, 1), ("closed", &closes, 3)] {
         let lookup = Lookup::always(&["127.0.0.1"]);
         let egress = Egress::builder().open(networks("127.0.0.0/8")).resolver(lookup.clone()).build();
@@ -157,7 +157,7 @@ async fn a_resolver_that_never_responds_times_out() {
 
 #[tokio::test]
 async fn the_next_address_is_dialed_if_one_does_not_respond() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let egress = Egress::builder()
         .open(networks("127.0.0.0/8, ::1"))
         .resolver(Lookup::always(&["127.0.0.3", "::1", "127.0.0.1"]))

@@ -5,16 +5,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use haft_core::ErrorKind;
 use haft_egress::{Egress, Request, RequestPolicy};
-use haft_testkit::{RecordedRequest, Upstream, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response};
 use http::{HeaderValue, Method, Response};
 
 use crate::support::{failed, get, get_within, limits, limits_of, open_loopback, send, url};
 
 /// Redirects from `/redirect/{status}` to the target in the header `x-to`; responds to everything else.
 pub(crate) fn redirecting(seen: &RecordedRequest) -> Response<Vec<u8>> {
-    let Some(status) = seen.target.strip_prefix("/redirect/") else { return reply(200, &[], "done") };
+    let Some(status) = seen.target.strip_prefix("/redirect/") else { return http_response(200, &[], "done") };
     let to = seen.header("x-to").expect("a header that says where to");
-    reply(status.parse().expect("a status"), &[("location", to)], "moved")
+    http_response(status.parse().expect("a status"), &[("location", to)], "moved")
 }
 
 /// A request that a server redirects.
@@ -117,7 +117,7 @@ async fn dropped_headers_are_not_restored_on_the_way_back() {
     let egress = open_loopback();
     let front = Upstream::start(redirecting).await;
     let home = front.url("/end");
-    let back = Upstream::start(move |_| reply(307, &[("location", home.as_str())], "")).await;
+    let back = Upstream::start(move |_| http_response(307, &[("location", home.as_str())], "")).await;
     let mut request = redirected(&front, Method::GET, 307, &back.url("/there"));
     request.headers.insert("authorization", HeaderValue::from_static("Bearer s3cret"));
     send(&egress, &["127.0.0.1"], request).await.expect("an answer");
@@ -182,8 +182,8 @@ async fn five_redirects_are_followed_and_six_are_not() {
     let egress = open_loopback();
     for (redirects, is_followed) in [(1, true), (5, true), (6, false), (1_000, false)] {
         let server = Upstream::start(|seen| match seen.target.trim_start_matches('/').parse::<u32>() {
-            Ok(left) if left > 0 => reply(302, &[("location", (left - 1).to_string().as_str())], ""),
-            _ => reply(200, &[], "done"),
+            Ok(left) if left > 0 => http_response(302, &[("location", (left - 1).to_string().as_str())], ""),
+            _ => http_response(200, &[], "done"),
         })
         .await;
         let outcome = get(&egress, &server.url(&format!("/{redirects}"))).await;
@@ -201,8 +201,8 @@ async fn five_redirects_are_followed_and_six_are_not() {
 async fn a_location_is_relative_to_the_redirecting_url() {
     let egress = open_loopback();
     let server = Upstream::start(|seen| match seen.header("x-to") {
-        Some(to) if seen.target == "/dir/start?x=1" => reply(302, &[("location", to)], ""),
-        _ => reply(200, &[], "done"),
+        Some(to) if seen.target == "/dir/start?x=1" => http_response(302, &[("location", to)], ""),
+        _ => http_response(200, &[], "done"),
     })
     .await;
     let address = server.address;
@@ -240,7 +240,7 @@ async fn a_redirect_without_a_location_is_a_response() {
     }
     assert_eq!(back.connections(), 0);
     for status in [301, 302, 303, 307, 308] {
-        let server = Upstream::start(move |_| reply(status, &[], "stay")).await;
+        let server = Upstream::start(move |_| http_response(status, &[], "stay")).await;
         let answer = get(&egress, &server.url("/")).await.expect("an answer");
         assert_eq!(answer.status.as_u16(), status, "without a Location");
         assert_eq!(answer.body, "stay", "{status}");
@@ -251,7 +251,7 @@ async fn a_redirect_without_a_location_is_a_response() {
 async fn one_deadline_covers_all_redirects() {
     let slow = Upstream::start_async(|_| async {
         tokio::time::sleep(Duration::from_millis(80)).await;
-        reply(302, &[("location", "/on")], "")
+        http_response(302, &[("location", "/on")], "")
     })
     .await;
     let outcome =

@@ -179,7 +179,7 @@ async fn redirects_are_followed_before_streaming() {
 #[tokio::test]
 async fn a_drained_connection_is_reused() {
     let egress = open_loopback();
-    let server = Upstream::start(|_| haft_testkit::reply(200, &[], "all of it")).await;
+    let server = Upstream::start(|_| haft_testkit::http_response(200, &[], "all of it")).await;
     for _ in 0..3 {
         let mut opened = open(&egress, &server.url("/"), limits()).await.expect("an answer");
         assert_eq!(opened.chunk().await.expect("a piece").expect("a piece"), "all of it");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use haft_core::ErrorKind;
 use haft_egress::{Egress, Request, RequestPolicy};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use http::Method;
 
 use crate::authority::{Authority, NOW};
@@ -75,7 +75,7 @@ async fn a_server_that_cannot_prove_its_name_gets_no_request() {
 #[tokio::test]
 async fn a_server_without_tls_is_not_reached_by_https() {
     let egress = trusting(&Authority::new());
-    let plain = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let plain = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let closing = Upstream::raw(|stream| async move { drop(stream) }).await;
     for (what, server) in [("plain HTTP", &plain), ("a server that hangs up", &closing)] {
         let refused = error(get(&egress, &format!("https://api.test:{}/", server.address.port())).await);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use haft_testkit::{Client, RecordedRequest, TestStorage, Upstream, eventually, json_reply, reply};
+use haft_testkit::{Client, RecordedRequest, TestStorage, Upstream, eventually, http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::agents::{make, refused, scoped, stranger};
@@ -241,7 +241,7 @@ async fn unreliable_receiver() -> Upstream {
     Upstream::start(move |seen| match seen.target.as_str() {
         "/flaky" if flaky.fetch_add(1, Ordering::SeqCst) < 2 => json_reply(500, &json!({})),
         "/gone?key=zeppelin" => json_reply(404, &json!({})),
-        "/moved" => reply(302, &[("location", "/elsewhere")], ""),
+        "/moved" => http_response(302, &[("location", "/elsewhere")], ""),
         _ => json_reply(200, &json!({})),
     })
     .await

@@ -102,7 +102,7 @@ impl Scene {
             .with("HAFT_LOG", "trace");
         let log = std::env::temp_dir().join(format!("haft-canary-{}.log", std::process::id()));
         let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
-        let events = tokio::spawn(api.events("/api/events").await.rest());
+        let events = tokio::spawn(api.events("/api/events").await.remaining_text());
         let artifact = upload(&api, "notes.txt", "text/plain", b"Words.").await;
         let artifact = artifact["id"].as_str().expect("an id").to_owned();
         let [alert, task, conversation] = [const { String::new() }; 3];

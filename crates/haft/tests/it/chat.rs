@@ -141,7 +141,7 @@ pub(crate) fn city_of(request: &RecordedRequest) -> String {
 }
 
 /// Returns the text of the agent's final message.
-pub(crate) fn said(reply: &TestResponse) -> &str {
+pub(crate) fn final_text(reply: &TestResponse) -> &str {
     assert_eq!(reply.status, 200, "{}", reply.body);
     reply.data()["message"]["content"].as_str().expect("a text")
 }

@@ -89,7 +89,7 @@ async fn json_output_contains_every_event() {
 #[tokio::test]
 async fn prompt_reads_messages_and_commands() {
     let models = ModelServer::start(async |request| {
-        ModelReply::says(format!("{} after {} responses", request.user_text(), request.answers_before()))
+        ModelReply::says(format!("{} after {} responses", request.user_text(), request.previous_responses()))
     })
     .await;
     let (server, api, _place) = start_server(&models, &[]).await;
@@ -227,7 +227,7 @@ async fn exit_code_depends_on_the_error() {
 async fn agent_runs_in_the_process_without_a_server() {
     let models = ModelServer::start(async |request| match request.results().len() {
         0 => ModelReply::calls([("calculator", json!({"expression": "6*7"}))]),
-        _ => ModelReply::says(format!("42 after {} responses", request.answers_before())),
+        _ => ModelReply::says(format!("42 after {} responses", request.previous_responses())),
     })
     .await;
     let place = TestStorage::new();

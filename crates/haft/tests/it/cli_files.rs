@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_over_http::{Desk, mock, parsed, refused, shown, worked};
+use crate::cli_over_http::{Desk, mock, parsed, path_text, refused, worked};
 
 fn agent() -> Value {
     json!({"name": "天气 guide", "description": "Knows.", "systemPrompt": "Be brief.",
@@ -95,7 +95,7 @@ async fn errors_name_the_file() {
         (&yaml, 1, "broken.yaml is neither JSON nor YAML"),
         (&nameless, 1, "nameless.json needs a name"),
         (&twice, 1, "the tool echo is defined twice: in "),
-        (&shown(&empty), 1, "there is no definition in "),
+        (&path_text(&empty), 1, "there is no definition in "),
         (&bad, 2, "bad.json, entry 2"),
     ] {
         refused(&desk.haft(&["apply", "-f", file]).await, code, message);
@@ -116,7 +116,7 @@ async fn export_creates_stable_files() {
     let desk = Desk::new("export").await;
     let all = json!([mock("echo", "One."), mock("other", "Two."), agent()]).to_string();
     worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-"], &all).await);
-    let directory = shown(&desk.home.join("out"));
+    let directory = path_text(&desk.home.join("out"));
     let export = ["export", directory.as_str()];
 
     let first = worked(desk.haft(&export).await);
@@ -179,7 +179,7 @@ async fn export_applied_to_an_empty_space_is_equal() {
     let again = worked(desk.haft_as(there, &["export"], "").await).stdout;
     assert_eq!(without_secrets(&again), without_secrets(&exported));
 
-    let directory = shown(&desk.home.join("out"));
+    let directory = path_text(&desk.home.join("out"));
     worked(desk.haft(&["export", &directory]).await);
     let again = worked(desk.haft_as(there, &["apply", "-f", &directory, "--prune"], "").await);
     assert!(again.stderr.ends_with("3 unchanged\n"), "{}", again.stderr);

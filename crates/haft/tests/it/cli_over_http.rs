@@ -55,7 +55,7 @@ impl Desk {
         let path = self.home.join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a directory");
         std::fs::write(&path, text).expect("written");
-        shown(&path)
+        path_text(&path)
     }
 }
 
@@ -65,7 +65,7 @@ impl Drop for Desk {
     }
 }
 
-pub(crate) fn shown(path: &Path) -> String {
+pub(crate) fn path_text(path: &Path) -> String {
     path.to_str().expect("a path").to_owned()
 }
 

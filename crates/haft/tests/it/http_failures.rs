@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, TestResponse, Upstream, json_reply, reply};
+use haft_testkit::{Client, TestResponse, Upstream, http_response, json_reply};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -210,7 +210,7 @@ async fn write_that_times_out_is_sent_once_unless_its_tool_allows_retries() {
 async fn retry_after_is_obeyed_within_the_deadline_of_the_call() {
     let upstream = Upstream::start(|seen| {
         let wait = seen.target.trim_start_matches("/wait/").to_owned();
-        reply(503, &[("retry-after", wait.as_str())], "later")
+        http_response(503, &[("retry-after", wait.as_str())], "later")
     })
     .await;
     let (_server, api) = start(&[]).await;
@@ -246,7 +246,11 @@ async fn retry_after_is_obeyed_within_the_deadline_of_the_call() {
 async fn an_error_body_reaches_the_caller_without_secrets() {
     let upstream = Upstream::start(|seen| {
         let all = format!("{:?} {}", seen.headers, seen.target);
-        reply(400, &[("content-type", "text/plain")], format!("bad request: {all} {}", "x".repeat(5000)))
+        http_response(
+            400,
+            &[("content-type", "text/plain")],
+            format!("bad request: {all} {}", "x".repeat(5000)),
+        )
     })
     .await;
     let (_server, api) = start(&[("HAFT_SECRET_DEEP", "s3cr3t/v+lue")]).await;

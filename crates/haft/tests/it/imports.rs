@@ -1,6 +1,6 @@
 //! Imports over REST and the command line: dry run, all or nothing, repeated imports.
 
-use haft_testkit::{Upstream, json_reply, reply, run};
+use haft_testkit::{Upstream, http_response, json_reply, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
@@ -162,8 +162,8 @@ async fn import_never_replaces_an_existing_secret() {
 async fn invalid_import_is_refused_and_stores_nothing() {
     let documents = Upstream::start(|seen| match seen.target.as_str() {
         "/openapi.json" => json_reply(200, &petstore("/base")),
-        "/page" => reply(200, &[("content-type", "text/html")], "<html>hello</html>"),
-        _ => reply(404, &[], "no"),
+        "/page" => http_response(200, &[("content-type", "text/html")], "<html>hello</html>"),
+        _ => http_response(404, &[], "no"),
     })
     .await;
     let (_server, api) = start(&[]).await;

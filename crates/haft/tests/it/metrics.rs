@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, TestResponse, Upstream, eventually, reply};
+use haft_testkit::{Client, TestResponse, Upstream, eventually, http_response};
 use serde_json::{Value, json};
 
 use crate::agents::{make, scoped, stranger};
@@ -192,7 +192,7 @@ async fn only_operators_read_metrics_with_a_token_of_any_scope() {
 async fn an_open_circuit_is_named_by_tool_and_origin_without_its_path() {
     let (_server, api) = start(&[]).await;
     let space = space_of(&api).await;
-    let upstream = Upstream::start(|_| reply(500, &[], "no")).await;
+    let upstream = Upstream::start(|_| http_response(500, &[], "no")).await;
     let tool = json!({
         "name": "failing", "description": "Fails.", "url": upstream.url("/path?key=canary"), "retryCount": 0,
     });

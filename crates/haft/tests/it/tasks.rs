@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, TestResponse, Upstream, eventually, json_reply, reply};
+use haft_testkit::{Client, TestResponse, Upstream, eventually, http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::http_tools::start;
@@ -171,8 +171,8 @@ async fn unknown_outcome_is_resolved_by_a_user() {
 async fn rate_limited_task_waits_and_task_without_retries_left_fails() {
     let (_server, api) = start(&[]).await;
     let upstream = Upstream::start(|seen| match seen.target.as_str() {
-        "/busy" => reply(429, &[], "slow down"),
-        _ => reply(500, &[], "broken"),
+        "/busy" => http_response(429, &[], "slow down"),
+        _ => http_response(500, &[], "broken"),
     })
     .await;
     let url = |path: &str| format!("http://{}{path}", upstream.address);
@@ -247,7 +247,7 @@ async fn rate_limited_write_is_repeated_with_the_same_key() {
     let (_server, api) = start(&[]).await;
     let seen = std::sync::atomic::AtomicUsize::new(0);
     let upstream = Upstream::start(move |_| match seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
-        0 => reply(429, &[], "slow down"),
+        0 => http_response(429, &[], "slow down"),
         _ => json_reply(200, &json!({"written": true})),
     })
     .await;

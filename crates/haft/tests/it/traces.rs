@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, Upstream, eventually, json_reply, reply, run};
+use haft_testkit::{Client, Upstream, eventually, http_response, json_reply, run};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
@@ -25,7 +25,7 @@ const SPAN: &str = "00f067aa0ba902b7";
 
 /// Starts a collector that accepts everything.
 async fn collector() -> Upstream {
-    Upstream::start(|_| reply(200, &[("content-type", "application/x-protobuf")], "")).await
+    Upstream::start(|_| http_response(200, &[("content-type", "application/x-protobuf")], "")).await
 }
 
 fn batches(collector: &Upstream) -> Vec<ExportTraceServiceRequest> {

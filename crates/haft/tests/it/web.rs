@@ -1,6 +1,6 @@
 //! Built-in tools that read the web: a page, a search, and the error without a key.
 
-use haft_testkit::{Client, HaftProcess, Upstream, json_reply, reply, run};
+use haft_testkit::{Client, HaftProcess, Upstream, http_response, json_reply, run};
 use serde_json::json;
 
 use crate::HAFT;
@@ -12,7 +12,7 @@ async fn page_is_read_and_search_uses_the_key_of_the_environment() {
             200,
             &json!({"results": [{"title": "Haft", "url": "https://haft.example", "content": "A handle."}]}),
         ),
-        _ => reply(200, &[("content-type", "text/plain; charset=utf-8")], "Plain words."),
+        _ => http_response(200, &[("content-type", "text/plain; charset=utf-8")], "Plain words."),
     })
     .await;
     let tavily = site.url("");

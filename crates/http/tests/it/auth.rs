@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{json_reply, reply};
+use haft_testkit::{http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::support::{Stage, assert_masked, echo, open, spellings, with};
@@ -166,7 +166,7 @@ async fn no_credential_is_returned_in_text_or_binary_responses() {
     ] {
         let body = [before, CREDENTIAL.as_bytes(), after].concat();
         let stage = Stage::answering(&[("k", CREDENTIAL)], move |_| {
-            reply(200, &[("content-type", kind)], body.clone())
+            http_response(200, &[("content-type", kind)], body.clone())
         })
         .await;
         for credential in ["secret://k", CREDENTIAL] {
@@ -189,7 +189,7 @@ async fn a_credential_is_masked_in_every_charset() {
         ("application/json", br#"{"k": "schl\u00fcssel-zum-geheimfach"}"#.to_vec()),
     ] {
         let stage = Stage::answering(&[("k", credential)], move |_| {
-            reply(200, &[("content-type", kind)], body.clone())
+            http_response(200, &[("content-type", kind)], body.clone())
         })
         .await;
         for value in ["secret://k", credential] {
@@ -208,7 +208,7 @@ async fn a_credential_at_the_truncation_limit_of_an_error_body_is_masked() {
     for before in [2047, 2048 - 8, 2048 - CREDENTIAL.len() + 1] {
         let body = format!("{}{CREDENTIAL}", "x".repeat(before));
         let stage = Stage::answering(&[("k", CREDENTIAL)], move |_| {
-            reply(400, &[("content-type", "text/plain")], body.clone())
+            http_response(400, &[("content-type", "text/plain")], body.clone())
         })
         .await;
         for credential in ["secret://k", CREDENTIAL] {

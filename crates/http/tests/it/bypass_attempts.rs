@@ -1,7 +1,7 @@
 //! Attempts to bypass a tool's rules: redirects, odd methods, repeated fields, unreadable failures.
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{json_reply, reply};
+use haft_testkit::{http_response, json_reply};
 use serde_json::json;
 
 use crate::support::{Stage, with};
@@ -10,8 +10,8 @@ use crate::support::{Stage, with};
 async fn a_write_is_not_repeated_if_its_redirect_fails() {
     for (status, kind) in [(503, ErrorKind::Server), (429, ErrorKind::RateLimit)] {
         let stage = Stage::answering(&[], move |seen| match seen.target.as_str() {
-            "/orders" => reply(303, &[("location", "/orders/1")], ""),
-            _ => reply(status, &[], "busy"),
+            "/orders" => http_response(303, &[("location", "/orders/1")], ""),
+            _ => http_response(status, &[], "busy"),
         })
         .await;
         let made = stage.call_with(stage.config_at("/orders", json!({"method": "POST"})), json!({})).await;
@@ -26,8 +26,8 @@ async fn a_write_is_not_repeated_if_its_redirect_fails() {
 #[tokio::test]
 async fn the_generic_form_does_not_follow_redirects_outside_its_base() {
     let stage = Stage::answering(&[], |seen| match seen.target.as_str() {
-        "/v1/go?to=/admin" => reply(302, &[("location", "/admin")], ""),
-        "/v1/go?to=/v1/items" => reply(302, &[("location", "/v1/items")], ""),
+        "/v1/go?to=/admin" => http_response(302, &[("location", "/admin")], ""),
+        "/v1/go?to=/v1/items" => http_response(302, &[("location", "/v1/items")], ""),
         _ => json_reply(200, &json!({"at": seen.target})),
     })
     .await;
@@ -75,11 +75,11 @@ async fn a_status_is_reported_even_if_the_body_is_unreadable() {
         (400, vec![("content-encoding", "gzip")], ErrorKind::Validation),
         (404, vec![("content-encoding", "br, zstd")], ErrorKind::NotFound),
     ] {
-        let stage = Stage::answering(&[], move |_| reply(status, &headers, "mislabeled")).await;
+        let stage = Stage::answering(&[], move |_| http_response(status, &headers, "mislabeled")).await;
         let made = stage.call_with(stage.config_at("/", json!({"method": "PUT"})), json!({})).await;
         assert_eq!((made.error("it").kind(), made.result.attempts), (kind, 1), "{status}");
     }
-    let stage = Stage::answering(&[], |_| reply(422, &[], "x".repeat(3 << 20))).await;
+    let stage = Stage::answering(&[], |_| http_response(422, &[], "x".repeat(3 << 20))).await;
     let made = stage
         .call_with(stage.config_at("/", json!({"security": {"maxResponseSize": 1000}})), json!({}))
         .await;

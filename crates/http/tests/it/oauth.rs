@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use haft_engine::{CallOptions, CallRequest, Caller, ErrorKind, Locale, Source, SpaceId};
-use haft_testkit::{RecordedRequest, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response, json_reply};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -260,7 +260,7 @@ async fn neither_token_nor_client_secret_is_returned() {
 #[tokio::test]
 async fn a_token_at_the_truncation_limit_of_an_error_body_is_masked() {
     let body = format!("{}token-number-1", "x".repeat(2048 - 10));
-    let stage = stage(move |_| reply(400, &[("content-type", "text/plain")], body.clone())).await;
+    let stage = stage(move |_| http_response(400, &[("content-type", "text/plain")], body.clone())).await;
     let issuer = issuer(json!({"expires_in": 3600})).await;
     let made = stage.call_definition(tool(&stage, &issuer, json!({})), json!({})).await;
     let details = made.error("cut").details(Locale::En);

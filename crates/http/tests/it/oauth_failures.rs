@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_engine::{CallOptions, ErrorKind, Locale};
-use haft_testkit::{Upstream, json_reply, reply};
+use haft_testkit::{Upstream, http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::support::{CallOutcome, Stage, open, with};
@@ -27,8 +27,10 @@ fn tool(stage: &Stage, token_url: &str, config: Value) -> Value {
 /// Calls a tool whose token endpoint returns this response.
 async fn called(stage: &Stage, status: u16, body: &str) -> CallOutcome {
     let body = body.to_owned();
-    let issuer =
-        Upstream::start(move |_| reply(status, &[("content-type", "application/json")], body.clone())).await;
+    let issuer = Upstream::start(move |_| {
+        http_response(status, &[("content-type", "application/json")], body.clone())
+    })
+    .await;
     let made = stage.call_definition(tool(stage, &issuer.url("/token"), json!({})), json!({})).await;
     assert_eq!(issuer.seen().len(), 1, "{status}: the issuer was asked once");
     made
@@ -182,7 +184,8 @@ async fn the_client_secret_follows_no_redirect_to_another_origin() {
     let other = Upstream::start(|_| json_reply(200, &json!({"access_token": "t0ken-value"}))).await;
     for status in [307, 308] {
         let target = other.url("/steal");
-        let issuer = Upstream::start(move |_| reply(status, &[("location", target.as_str())], "")).await;
+        let issuer =
+            Upstream::start(move |_| http_response(status, &[("location", target.as_str())], "")).await;
         let made = stage.call_definition(tool(&stage, &issuer.url("/token"), json!({})), json!({})).await;
         assert_eq!(made.refused(&status.to_string()).0, ErrorKind::Permission, "{status}");
         assert_eq!(other.seen().len(), 0, "{status}: the other origin saw nothing");

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{json_reply, reply};
+use haft_testkit::{http_response, json_reply};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
@@ -89,7 +89,8 @@ async fn a_pause_requested_by_the_upstream_is_respected() {
         (404, "2", Value::Null),
     ] {
         let case = format!("{status} {header:?}");
-        let stage = Stage::answering(&[], move |_| reply(status, &[("retry-after", header)], "")).await;
+        let stage =
+            Stage::answering(&[], move |_| http_response(status, &[("retry-after", header)], "")).await;
         let definition = with(open(stage.config_at("/r", json!({}))), json!({"retryCount": 0}));
         let made = stage.call_definition(definition, json!({})).await;
         let details = made.error(&case).details(Locale::En);
@@ -100,7 +101,7 @@ async fn a_pause_requested_by_the_upstream_is_respected() {
 
 #[tokio::test]
 async fn a_requested_pause_longer_than_the_call_ends_it() {
-    let stage = Stage::answering(&[], |_| reply(503, &[("retry-after", "3600")], "")).await;
+    let stage = Stage::answering(&[], |_| http_response(503, &[("retry-after", "3600")], "")).await;
     let definition =
         with(open(stage.config_at("/r", json!({}))), json!({"totalTimeout": 5000, "timeout": 5000}));
     let made = stage.call_definition(definition, json!({})).await;
@@ -133,8 +134,8 @@ async fn only_a_failed_connection_to_the_own_origin_is_a_connection_failure() {
     let location = format!("{closed}/");
     let stage = Stage::answering(&[("client", "s3cret-client")], move |seen| match seen.target.as_str() {
         "/jobs" => json_reply(202, &json!({"id": 7})),
-        "/redirect" => reply(302, &[("location", location.as_str())], ""),
-        "/undecodable" => reply(200, &[("content-encoding", "gzip")], "this is no gzip"),
+        "/redirect" => http_response(302, &[("location", location.as_str())], ""),
+        "/undecodable" => http_response(200, &[("content-encoding", "gzip")], "this is no gzip"),
         _ => json_reply(200, &json!({"ok": true})),
     })
     .await;

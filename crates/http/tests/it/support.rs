@@ -12,7 +12,7 @@ use haft_engine::{
     ToolService, UserId,
 };
 use haft_http::HttpKind;
-use haft_testkit::{RecordedRequest, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response, json_reply};
 use http::Response;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -189,7 +189,7 @@ impl ResponseStage {
         let stage = Stage::answering(&[], move |_| {
             let (status, kind, body) = next.lock().expect("a lock").clone();
             let headers = [("content-type", kind.as_str())];
-            reply(status, if kind.is_empty() { &[] } else { &headers }, body)
+            http_response(status, if kind.is_empty() { &[] } else { &headers }, body)
         });
         Self { stage: stage.await, answer }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use haft_core::{CallError, ErrorKind, Locale, SpaceId};
 use haft_egress::{Hosts, ToolPolicy};
 use haft_llm::{Dialect, Reach, Wire};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use serde_json::{Value, json};
 
 use crate::support::{DIALECTS, KEY, ask, conversation, limits, wire};
@@ -20,7 +20,7 @@ async fn failure(dialect: Dialect, status: u16, body: &Value) -> CallError {
     let body = body.to_string();
     let server = Upstream::start(move |_| {
         let headers = [("retry-after", "7"), ("content-type", "application/json")];
-        reply(status, &headers, body.clone())
+        http_response(status, &headers, body.clone())
     })
     .await;
     ask(&wire(dialect, &server), &conversation()).await.expect_err("a failure")
@@ -114,7 +114,7 @@ async fn an_exhausted_quota_is_not_retried() {
     let error = failure(Dialect::OpenAi, 429, &body).await;
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimit, false));
     let event = format!("data: {body}\n\n");
-    let server = Upstream::start(move |_| reply(200, &[], event.clone())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], event.clone())).await;
     let error = ask(&wire(Dialect::OpenAi, &server), &conversation()).await.expect_err("a failure");
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimit, false), "in a stream, too");
 }
@@ -140,7 +140,7 @@ async fn an_error_in_the_middle_of_a_stream_ends_it() {
         } else {
             format!("data: {{}}\n\ndata: {event}\n\ndata: {{}}\n\n")
         };
-        let server = Upstream::start(move |_| reply(200, &[], body.clone())).await;
+        let server = Upstream::start(move |_| http_response(200, &[], body.clone())).await;
         let error = ask(&wire(dialect, &server), &conversation()).await.expect_err("a failure");
         assert_eq!(error.kind(), kind, "{dialect:?}: {error}");
         assert!(!visible_text(&error).contains(KEY), "{dialect:?}");
@@ -152,12 +152,12 @@ async fn an_html_page_is_an_error() {
     for dialect in DIALECTS {
         for (status, kind) in [(200, ErrorKind::Server), (404, ErrorKind::NotFound), (502, ErrorKind::Server)]
         {
-            let server = Upstream::start(move |_| reply(status, &[], "<html>hello</html>")).await;
+            let server = Upstream::start(move |_| http_response(status, &[], "<html>hello</html>")).await;
             let error = ask(&wire(dialect, &server), &conversation()).await.expect_err("a failure");
             assert_eq!(error.kind(), kind, "{dialect:?}, {status}");
             assert!(!error.to_string().contains("html"), "{dialect:?}, {status}: {error}");
         }
-        let server = Upstream::start(|_| reply(200, &[], "{}")).await;
+        let server = Upstream::start(|_| http_response(200, &[], "{}")).await;
         let error = wire(dialect, &server).models(limits()).await.expect_err("no list");
         assert_eq!(error.message().id(), "llm.notUnderstood", "{dialect:?}");
     }
@@ -165,7 +165,7 @@ async fn an_html_page_is_an_error() {
 
 #[tokio::test]
 async fn an_invalid_key_is_not_exposed() {
-    let server = Upstream::start(|_| reply(200, &[], "")).await;
+    let server = Upstream::start(|_| http_response(200, &[], "")).await;
     for dialect in DIALECTS {
         let model = Wire { key: Some("sk-secret\n-of-two-lines".into()), ..wire(dialect, &server) };
         let error = ask(&model, &conversation()).await.expect_err("a failure");
@@ -177,7 +177,7 @@ async fn an_invalid_key_is_not_exposed() {
 
 #[tokio::test]
 async fn a_users_provider_cannot_use_a_private_address() {
-    let server = Upstream::start(|_| reply(200, &[], "")).await;
+    let server = Upstream::start(|_| http_response(200, &[], "")).await;
     for dialect in DIALECTS {
         let model = wire(dialect, &server);
         let policy = ToolPolicy::new(&model.base, Hosts::of_url(&model.base));

@@ -3,14 +3,14 @@
 use haft_llm::{
     Call, ContentPart, Dialect, Image, ImageSource, ModelRequest, ModelTurn, ToolChoice, ToolResult,
 };
-use haft_testkit::{RecordedRequest, Upstream, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response};
 use serde_json::{Value, json};
 
 use crate::support::{DIALECTS, KEY, ask, conversation, transcript, wire};
 
 /// The request that a server of a dialect receives.
 async fn sent(dialect: Dialect, request: &ModelRequest) -> RecordedRequest {
-    let server = Upstream::start(move |_| reply(200, &[], transcript(dialect))).await;
+    let server = Upstream::start(move |_| http_response(200, &[], transcript(dialect))).await;
     ask(&wire(dialect, &server), request).await.expect("an answer");
     server.seen().pop().expect("a request")
 }

@@ -298,7 +298,8 @@ async fn log_probabilities_of_ollama_are_converted_to_openais_form() {
         json!({"message": {"content": ""}, "done": true, "done_reason": "stop"}),
     ];
     let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let server = haft_testkit::Upstream::start(move |_| haft_testkit::reply(200, &[], body.clone())).await;
+    let server =
+        haft_testkit::Upstream::start(move |_| haft_testkit::http_response(200, &[], body.clone())).await;
     let asked = request("qwen3", json!({"logprobs": true}));
     let answer = crate::support::ask(&crate::support::wire(haft_llm::Dialect::Ollama, &server), &asked).await;
     let expected = json!({"token": "{}", "logprob": -0.5, "bytes": [123, 125], "top_logprobs": []});
@@ -321,7 +322,8 @@ async fn log_probabilities_are_returned() {
         "logprobs": {"content": [{"token": "{}", "logprob": -0.5, "bytes": null, "top_logprobs": []}]},
     }]});
     let body = format!("data: {chunk}\n\ndata: [DONE]\n\n");
-    let server = haft_testkit::Upstream::start(move |_| haft_testkit::reply(200, &[], body.clone())).await;
+    let server =
+        haft_testkit::Upstream::start(move |_| haft_testkit::http_response(200, &[], body.clone())).await;
     let asked = request("gpt-5", json!({"logprobs": true}));
     let answer = crate::support::ask(&crate::support::wire(haft_llm::Dialect::OpenAi, &server), &asked).await;
     assert_eq!(answer.expect("an answer").logprobs[0]["logprob"], json!(-0.5));

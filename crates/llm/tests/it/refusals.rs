@@ -2,7 +2,7 @@
 
 use haft_core::{ErrorKind, ModelOptions};
 use haft_llm::{Dialect, Model, ModelRequest, ModelStream, ModelTurn, dropped_before};
-use haft_testkit::{ModelReply, ModelServer, RecordedRequest, Upstream, json_reply, reply};
+use haft_testkit::{ModelReply, ModelServer, RecordedRequest, Upstream, http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::support::{limits, wire, wire_at};
@@ -39,7 +39,7 @@ async fn a_rejected_effort_is_dropped_and_the_response_format_stays() {
     let server =
         Upstream::start(|seen: &RecordedRequest| match seen.json()["output_config"]["effort"].is_string() {
             true => refused_by_anthropic("This model does not support the effort parameter."),
-            false => reply(200, &[], ""),
+            false => http_response(200, &[], ""),
         })
         .await;
     let asked = request("claude-opus-4", effort_and_format());
@@ -75,7 +75,7 @@ async fn an_error_after_a_refusal_lists_the_dropped_options() {
     let server =
         Upstream::start(|seen: &RecordedRequest| match seen.json()["output_config"]["format"].is_object() {
             true => refused_by_anthropic("output_config.format: Extra inputs are not permitted"),
-            false => reply(529, &[], ""),
+            false => http_response(529, &[], ""),
         })
         .await;
     let asked = request("claude-opus-4", effort_and_format());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use haft_llm::{ContextWindow, Delta, Dialect, Model, ModelRequest, ModelTurn};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -127,7 +127,7 @@ async fn an_interrupted_stream_returns_its_deltas_and_then_an_error() {
 #[tokio::test]
 async fn a_connection_is_reused_after_a_response() {
     for dialect in DIALECTS {
-        let server = Upstream::start(move |_| reply(200, &[], transcript(dialect))).await;
+        let server = Upstream::start(move |_| http_response(200, &[], transcript(dialect))).await;
         let model = wire(dialect, &server);
         for _ in 0..3 {
             ask(&model, &conversation()).await.expect("an answer");
@@ -143,7 +143,7 @@ async fn tools_that_cannot_be_offered_are_reported() {
     let mut request = conversation();
     Arc::make_mut(&mut request.tools[0]).parameters = json!({"type": "string"}).into();
     for dialect in DIALECTS {
-        let server = Upstream::start(move |_| reply(200, &[], transcript(dialect))).await;
+        let server = Upstream::start(move |_| http_response(200, &[], transcript(dialect))).await;
         let asked = wire(dialect, &server).ask(&request, limits()).await.expect("an answer");
         let left_out: Vec<(&str, &str)> =
             asked.left_out.iter().map(|tool| (tool.name.as_str(), tool.why.id())).collect();
@@ -172,7 +172,7 @@ async fn calls_in_the_text_count_only_for_models_without_native_calls() {
     let text = "```json\n{\"name\": \"now\", \"arguments\": {\"zone\": \"UTC\"}}\n```";
     let line =
         json!({"message": {"role": "assistant", "content": text}, "done": true, "done_reason": "stop"});
-    let server = Upstream::start(move |_| reply(200, &[], line.to_string())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], line.to_string())).await;
     let is_from_text = |request: &ModelRequest| ModelRequest { text_tool_calls: true, ..request.clone() };
     // A conversation with native calls, and one whose model is not marked as lacking them.
     for request in [conversation(), is_from_text(&conversation()), without_calls(conversation())] {

@@ -203,7 +203,7 @@ impl ModelReply {
 
     /// Makes each fragment wait for a permit and consume it.
     #[must_use]
-    pub fn hold(mut self, permits: Arc<Semaphore>) -> Self {
+    pub fn hold_until(mut self, permits: Arc<Semaphore>) -> Self {
         self.hold = Some(permits);
         self
     }

@@ -116,7 +116,7 @@ impl RecordedModelRequest {
     }
 
     /// Returns the number of earlier responses of the model in the conversation.
-    pub fn answers_before(&self) -> usize {
+    pub fn previous_responses(&self) -> usize {
         self.messages.iter().filter(|message| message.role == MessageRole::Assistant).count()
     }
 

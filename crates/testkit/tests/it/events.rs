@@ -32,7 +32,7 @@ async fn events_are_read_one_by_one_and_up_to_a_name() {
 
 #[tokio::test]
 async fn dropping_the_stream_disconnects_the_client() {
-    let reply = ModelReply::says("abcdef").hold(Arc::new(Semaphore::new(1)));
+    let reply = ModelReply::says("abcdef").hold_until(Arc::new(Semaphore::new(1)));
     let server = ModelServer::script([reply]).await;
     let client = Client::new(&server.base(FakeDialect::Openai), "key");
     let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]});

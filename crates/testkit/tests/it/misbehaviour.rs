@@ -69,7 +69,7 @@ async fn response_may_end_with_an_error_or_break_off() {
 async fn response_waits_for_permits_and_counts_disconnects() {
     for dialect in FakeDialect::ALL {
         let permits = Arc::new(Semaphore::new(2));
-        let reply = ModelReply::says("abcdefghijkl").without_usage().hold(permits.clone());
+        let reply = ModelReply::says("abcdefghijkl").without_usage().hold_until(permits.clone());
         let server = ModelServer::script([reply]).await;
         let mut response = wire(dialect, &server).ask(&sample_request(), limits()).await.expect("a response");
         let mut text = String::new();

@@ -72,7 +72,7 @@ async fn request_is_the_same_in_each_dialect() {
         assert_eq!((first.temperature, first.max_tokens, first.stream), (Some(0.5), Some(500), true));
         assert_eq!(first.tool_names(), ["weather", "now"]);
         assert_eq!(first.tools[0].schema["required"], json!(["city"]), "{dialect:?}");
-        assert_eq!(second.answers_before(), 1, "{dialect:?}");
+        assert_eq!(second.previous_responses(), 1, "{dialect:?}");
         let roles: Vec<MessageRole> = third.messages.iter().map(|message| message.role).collect();
         assert_eq!(
             roles,

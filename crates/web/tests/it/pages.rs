@@ -1,7 +1,7 @@
 //! Ordinary pages and responses: charsets, plain text, other media, statuses, redirects, lengths.
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use haft_web::SearchProviders;
 use serde_json::json;
 
@@ -131,10 +131,10 @@ async fn redirects_to_other_hosts_are_followed_and_reported() {
     let to = back.url("/there?a=1");
     let location = to.clone();
     let front = Upstream::start(move |seen| match seen.target.as_str() {
-        "/away" => reply(302, &[("location", location.as_str())], ""),
-        "/private" => reply(302, &[("location", "http://10.0.0.1/")], ""),
-        "/loop" => reply(302, &[("location", "/loop")], ""),
-        _ => reply(301, &[("location", "/away")], ""),
+        "/away" => http_response(302, &[("location", location.as_str())], ""),
+        "/private" => http_response(302, &[("location", "http://10.0.0.1/")], ""),
+        "/loop" => http_response(302, &[("location", "/loop")], ""),
+        _ => http_response(301, &[("location", "/away")], ""),
     })
     .await;
     let made = read(&front.url("/start")).await;

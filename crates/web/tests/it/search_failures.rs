@@ -1,7 +1,7 @@
 //! Failures of `web_search`: no provider, failure statuses, invalid responses, echoed keys.
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{RecordedRequest, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response, json_reply};
 use haft_web::{SearchProviders, Tavily};
 use http::Response;
 use secrecy::SecretString;
@@ -147,7 +147,8 @@ async fn keys_are_never_exposed() {
 
 #[tokio::test]
 async fn redirects_of_a_provider_are_not_followed() {
-    let server = Upstream::start(|_| reply(302, &[("location", "http://127.0.0.2:9/search")], "")).await;
+    let server =
+        Upstream::start(|_| http_response(302, &[("location", "http://127.0.0.2:9/search")], "")).await;
     let failed =
         call(&tools(all(&server)), "web_search", json!({"query": "x"}), Locale::En).await.failed("away");
     assert_eq!(failed.0, ErrorKind::Permission, "{}", failed.1);

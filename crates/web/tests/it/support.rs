@@ -8,7 +8,7 @@ use haft_engine::{
     Binding, CallOptions, CallRequest, Caller, ErrorKind, Locale, Source, SpaceId, ToolConfig,
     ToolExecutionResult, ToolService,
 };
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use haft_web::SearchProviders;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ pub(crate) async fn serving(status: u16, headers: &[(&str, &str)], body: impl In
     Upstream::start(move |_| {
         let headers: Vec<(&str, &str)> =
             headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        reply(status, &headers, body.clone())
+        http_response(status, &headers, body.clone())
     })
     .await
 }

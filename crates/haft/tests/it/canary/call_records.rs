@@ -9,7 +9,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use haft_testkit::{
-    Client, HaftProcess, RecordedRequest, TestResponse, TestStorage, Upstream, eventually, json_reply, reply,
+    Client, HaftProcess, RecordedRequest, TestResponse, TestStorage, Upstream, eventually, http_response,
+    json_reply,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -60,7 +61,7 @@ impl Records {
         let (watch, place) = (Watch::default(), TestStorage::new());
         let echo = echo(watch.new_canary("access-token")).await;
         let parrot = Upstream::start(|seen| json_reply(200, &json!({"text": seen.text()}))).await;
-        let outside = Upstream::start(|_| reply(200, &[], "")).await;
+        let outside = Upstream::start(|_| http_response(200, &[], "")).await;
         let (token, collector) =
             (watch.new_canary("admin-token"), percent(&watch.new_canary("collector-key")));
         let settings = Settings::of(&place)
@@ -72,7 +73,7 @@ impl Records {
             .with("OTEL_EXPORTER_OTLP_HEADERS", &format!("x-key={collector}"));
         let log = std::env::temp_dir().join(format!("haft-records-{}.log", std::process::id()));
         let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
-        let events = tokio::spawn(api.events("/api/events").await.rest());
+        let events = tokio::spawn(api.events("/api/events").await.remaining_text());
         let (secret, hidden) = (watch.new_canary("secret"), watch.new_canary("hidden"));
         let saved = api.put("/api/secrets/shared", &json!({"value": secret})).await;
         assert_eq!(saved.status, 200, "{}", saved.body);

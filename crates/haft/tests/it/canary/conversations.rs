@@ -22,7 +22,7 @@ impl Scene {
         assert!(reply.body.to_string().contains("***"), "the tools echo: {}", reply.body);
         self.conversation = reply.data()["conversationId"].as_str().expect("an id").to_owned();
         let again = json!({"conversationId": self.conversation, "messages": messages, "stream": true});
-        let events = self.api.post_for_events("/api/chat", &again).await.rest().await;
+        let events = self.api.post_for_events("/api/chat", &again).await.remaining_text().await;
         assert!(events.contains("event: done"), "{events}");
         self.watch.search("the events of a turn", &events);
         let echoed = self.post("/api/chat", &json!({"provider": "openai", "messages": messages})).await;

@@ -22,7 +22,7 @@ async fn echo_model(request: RecordedModelRequest) -> ModelReply {
         let data: Value = serde_json::from_str(&result.content).ok()?;
         Some((data["handle"].as_str()?.to_owned(), data["size"].as_u64()?))
     });
-    match (request.answers_before(), cut) {
+    match (request.previous_responses(), cut) {
         (0, _) => calls(&|name| name != LARGE_TOOL),
         (1, _) => calls(&|name| name == LARGE_TOOL),
         (_, Some((handle, size))) => {
@@ -122,7 +122,7 @@ impl Scene {
 
     /// Posts a request and returns all events of the response.
     async fn stream(&self, path: &str, body: &Value) -> String {
-        let streaming = async { self.api.post_for_events(path, body).await.rest().await };
+        let streaming = async { self.api.post_for_events(path, body).await.remaining_text().await };
         let streamed = tokio::time::timeout(TIMEOUT, streaming).await;
         streamed.unwrap_or_else(|_| panic!("{path}: no end in {TIMEOUT:?}"))
     }

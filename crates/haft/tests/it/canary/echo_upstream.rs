@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::Response;
-use haft_testkit::{RecordedRequest, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response, json_reply};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
@@ -53,10 +53,10 @@ async fn respond(seen: RecordedRequest, access: String) -> Response<Vec<u8>> {
     if let Some(status) = path.strip_prefix("/status/") {
         return json_reply(status.parse().expect("a status"), &document(&seen));
     }
-    let text = |status, kind: &str, text: String| reply(status, &[("content-type", kind)], text);
+    let text = |status, kind: &str, text: String| http_response(status, &[("content-type", kind)], text);
     match path.as_str() {
         // A trace collector sends no body.
-        "/v1/traces" => reply(200, &[("content-type", "application/x-protobuf")], ""),
+        "/v1/traces" => http_response(200, &[("content-type", "application/x-protobuf")], ""),
         "/token" => json_reply(200, &json!({"access_token": access, "token_type": "bearer"})),
         "/refused" => json_reply(400, &json!({"error": "invalid_client", "error_description": seen.text()})),
         "/search" => {
@@ -75,7 +75,7 @@ async fn respond(seen: RecordedRequest, access: String) -> Response<Vec<u8>> {
         "/bytes" => {
             // Without further encodings: binary responses are encoded by Haft.
             let bytes = [[0, 0xff, 0xfe].as_slice(), values(&seen).join("\n").as_bytes()].concat();
-            reply(200, &[("content-type", "application/octet-stream")], bytes)
+            http_response(200, &[("content-type", "application/octet-stream")], bytes)
         }
         "/escaped" => {
             let escaped: String =
@@ -84,7 +84,7 @@ async fn respond(seen: RecordedRequest, access: String) -> Response<Vec<u8>> {
         }
         "/utf16" => {
             let bytes: Vec<u8> = echo_text(&seen).encode_utf16().flat_map(u16::to_le_bytes).collect();
-            reply(200, &[("content-type", "text/plain; charset=utf-16le")], bytes)
+            http_response(200, &[("content-type", "text/plain; charset=utf-16le")], bytes)
         }
         "/html" => text(200, "text/html", format!("<p>{}</p>", echo_text(&seen).replace('&', "&amp;"))),
         "/redirect" => {
@@ -92,7 +92,7 @@ async fn respond(seen: RecordedRequest, access: String) -> Response<Vec<u8>> {
             let host = seen.header("x-plain-key").unwrap_or("elsewhere").to_owned();
             let all: Vec<String> = values(&seen).iter().map(|value| percent(value)).collect();
             let location = format!("http://{host}.invalid/?said={}", all.join("&said="));
-            reply(302, &[("location", location.as_str())], echo_text(&seen))
+            http_response(302, &[("location", location.as_str())], echo_text(&seen))
         }
         "/slow" => {
             tokio::time::sleep(Duration::from_secs(3)).await;

@@ -1,7 +1,7 @@
 //! Edge cases of masking: parts of credentials, truncated echoes, URL encodings, and error messages.
 
 use axum::http::{Method, Response};
-use haft_testkit::{Client, RecordedRequest, Upstream, json_reply, reply};
+use haft_testkit::{Client, RecordedRequest, Upstream, http_response, json_reply};
 use serde_json::{Value, json};
 
 use super::encodings::{base64, percent_but, unbase64};
@@ -53,11 +53,11 @@ async fn truncated_echo_contains_no_part_of_a_secret() {
             seen.header("x-length").and_then(|length| length.parse().ok()).unwrap_or_default();
         let long = format!("{}{key}", "x".repeat(length));
         match seen.header("x-how") {
-            Some("coding") => reply(200, &[("content-encoding", long.as_str())], "abc"),
+            Some("coding") => http_response(200, &[("content-encoding", long.as_str())], "abc"),
             Some("type") => {
-                reply(200, &[("content-type", format!("image/{long}").as_str())], vec![0_u8, 255])
+                http_response(200, &[("content-type", format!("image/{long}").as_str())], vec![0_u8, 255])
             }
-            Some("body") => reply(400, &[("content-type", "text/plain")], long),
+            Some("body") => http_response(400, &[("content-type", "text/plain")], long),
             Some(_) | None => json_reply(200, &json!({})),
         }
     }

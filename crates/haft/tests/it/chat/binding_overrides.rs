@@ -4,7 +4,7 @@
 use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, eventually};
 use serde_json::{Value, json};
 
-use super::{Desk, said, tools_of};
+use super::{Desk, final_text, tools_of};
 use crate::agents::patch;
 
 /// Calls the only tool and repeats its result.
@@ -46,7 +46,7 @@ async fn pinned_version_is_called() {
 
     // The agent finds the tool by its current name, but offers and calls version 1.
     let reply = desk.ask(&agent, "Rome?").await;
-    assert!(said(&reply).contains("Rome"), "{}", reply.body);
+    assert!(final_text(&reply).contains("Rome"), "{}", reply.body);
     assert_eq!(paths(&desk), ["/weather"]);
     let offered = desk.model.seen()[0].tools[0].clone();
     assert_eq!((offered.name.as_str(), offered.description.as_str()), ("forecast", "The weather of a city."));
@@ -97,7 +97,7 @@ async fn results_are_cached_for_the_ttl_of_the_binding() {
         let overrides = json!({"overrides": {"cacheTtl": ttl}});
         assert_eq!(patch(&desk.api, &binding, &overrides).await.status, 200);
         for _ in 0..2 {
-            assert!(said(&desk.ask(&agent, "Rome?").await).contains("Rome"));
+            assert!(final_text(&desk.ask(&agent, "Rome?").await).contains("Rome"));
         }
         assert_eq!(paths(&desk).len(), expected, "cached for {ttl} seconds");
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::nesting::agent_tool;
-use super::{DIALECTS, Desk, said, user};
+use super::{DIALECTS, Desk, final_text, user};
 
 fn has_warning(data: &Value, text: &str) -> bool {
     data["warnings"].as_array().is_some_and(|all| {
@@ -31,7 +31,10 @@ async fn call_is_cancelled_at_the_deadline_of_its_turn() {
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxSeconds": 1})).await;
     let reply = desk.ask(&agent, "Rome?").await;
     let data = reply.data();
-    assert!(said(&reply).contains("BudgetExceeded") && said(&reply).contains("1 seconds"), "{data}");
+    assert!(
+        final_text(&reply).contains("BudgetExceeded") && final_text(&reply).contains("1 seconds"),
+        "{data}"
+    );
     assert_eq!(data["finishReason"], "max_steps");
     assert!(has_warning(data, "1 seconds"), "{data}");
     desk.check();
@@ -40,21 +43,24 @@ async fn call_is_cancelled_at_the_deadline_of_its_turn() {
 #[tokio::test]
 async fn response_is_cut_at_the_deadline_of_the_turn() {
     let desk = Desk::new(async |request: RecordedModelRequest| match request.user_text() {
-        "next" => ModelReply::says(format!("after {}", request.answers_before())),
+        "next" => ModelReply::says(format!("after {}", request.previous_responses())),
         // The last fragments are never sent.
-        _ => ModelReply::says("It is so.").in_fragments_of(1).hold(Arc::new(Semaphore::new(4))),
+        _ => ModelReply::says("It is so.").in_fragments_of(1).hold_until(Arc::new(Semaphore::new(4))),
     })
     .await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &[], json!({"maxSeconds": 1})).await;
         let reply = desk.ask(&agent, "Well?").await;
         let data = reply.data();
-        assert!(!said(&reply).is_empty() && "It is so.".starts_with(said(&reply)), "{dialect:?}: {data}");
+        assert!(
+            !final_text(&reply).is_empty() && "It is so.".starts_with(final_text(&reply)),
+            "{dialect:?}: {data}"
+        );
         assert_eq!(data["finishReason"], "max_steps", "{dialect:?}");
         assert!(has_warning(data, "1 seconds"), "{data}");
         // The model receives the partial text as its own message.
         let more = json!({"conversationId": data["conversationId"], "messages": [user("next")]});
-        assert_eq!(said(&desk.api.post("/api/chat", &more).await), "after 1", "{dialect:?}");
+        assert_eq!(final_text(&desk.api.post("/api/chat", &more).await), "after 1", "{dialect:?}");
         let response = desk.api.post("/v1/responses", &json!({"model": agent, "input": "Well?"})).await;
         let text = response.body["output"][0]["content"][0]["text"].as_str().unwrap_or_default();
         assert!(!text.is_empty() && "It is so.".starts_with(text), "{}", response.body);
@@ -72,7 +78,7 @@ async fn tokens_are_estimated_if_the_provider_reports_no_usage() {
     .await;
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxTotalTokens": 200})).await;
     let reply = desk.ask(&agent, &"words ".repeat(300)).await;
-    assert_eq!((said(&reply), &reply.data()["finishReason"]), ("Enough.", &json!("max_steps")));
+    assert_eq!((final_text(&reply), &reply.data()["finishReason"]), ("Enough.", &json!("max_steps")));
     assert_eq!(desk.model.seen().len(), 2, "one call, and the final text");
     assert!(has_warning(reply.data(), "200 tokens"), "{}", reply.body);
 }
@@ -100,7 +106,7 @@ async fn nested_agents_share_the_call_budget_of_the_outermost() {
     // The outer agent's two calls leave three for both colleagues, which request eight.
     let outer = desk.agent(FakeDialect::Openai, &["colleague"], json!({"maxCalls": 5})).await;
     let reply = desk.ask(&outer, "Well?").await;
-    assert_eq!(said(&reply), "Done.", "{}", reply.body);
+    assert_eq!(final_text(&reply), "Done.", "{}", reply.body);
     assert_eq!(desk.weather.seen().len(), 3, "the shared budget");
     let calls = reply.data()["toolCalls"].as_array().expect("calls").clone();
     let refused: u64 = calls
@@ -140,7 +146,7 @@ async fn tokens_of_nested_agents_count_for_the_outermost() {
     let outer = desk.agent(FakeDialect::Openai, &["colleague"], json!({"maxTotalTokens": 900})).await;
     let reply = desk.ask(&outer, "Well?").await;
     assert_eq!(
-        (said(&reply), &reply.data()["finishReason"]),
+        (final_text(&reply), &reply.data()["finishReason"]),
         ("Enough.", &json!("max_steps")),
         "{}",
         reply.body
@@ -152,7 +158,7 @@ async fn tokens_of_nested_agents_count_for_the_outermost() {
 async fn text_beside_a_call_in_the_last_step_stays_and_the_call_is_not_executed() {
     // This model calls tools even if the request forbids it.
     let desk = Desk::new(async |request: RecordedModelRequest| {
-        let reply = ModelReply::says(format!("Answer {}.", request.answers_before() + 1));
+        let reply = ModelReply::says(format!("Answer {}.", request.previous_responses() + 1));
         reply.call("weather", json!({"city": "Rome"}))
     })
     .await;
@@ -162,7 +168,7 @@ async fn text_beside_a_call_in_the_last_step_stays_and_the_call_is_not_executed(
         let reply = desk.ask(&agent, "Rome?").await;
         let data = reply.data();
         let text = "Answer 2.\n\nAnswer 3.";
-        assert_eq!((said(&reply), &data["finishReason"]), (text, &json!("max_steps")), "{data}");
+        assert_eq!((final_text(&reply), &data["finishReason"]), (text, &json!("max_steps")), "{data}");
         assert!(has_warning(data, "the call was not executed"), "{data}");
         assert_eq!(desk.weather.seen().len() - before, 1, "{dialect:?}");
         assert_eq!(data["toolCalls"].as_array().map(Vec::len), Some(1), "{data}");
@@ -186,7 +192,7 @@ async fn ambiguous_arguments_are_reported_to_the_model() {
         .await;
         let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "Rome?").await;
-        assert!(said(&reply).contains("Validation"), "{written}: {}", reply.body);
+        assert!(final_text(&reply).contains("Validation"), "{written}: {}", reply.body);
         assert!(desk.weather.seen().is_empty(), "{written}");
         desk.check();
     }

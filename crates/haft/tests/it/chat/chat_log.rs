@@ -5,7 +5,7 @@ use haft_testkit::{
 };
 use serde_json::json;
 
-use super::{Desk, asking, said, user, weather};
+use super::{Desk, asking, final_text, user, weather};
 use crate::survival::Settings;
 
 /// A chat server whose log is written to a file.
@@ -53,7 +53,7 @@ async fn each_log_line_names_its_conversation_and_request() {
     desk.tool("weather", json!({})).await;
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let reply = desk.ask(&agent, "Rome?").await;
-    assert_eq!(said(&reply), "Warm.");
+    assert_eq!(final_text(&reply), "Warm.");
     let conversation = reply.data()["conversationId"].as_str().expect("an id").to_owned();
     let request = reply.header("x-request-id").expect("an id").to_owned();
 

@@ -6,7 +6,7 @@ use haft_testkit::{FakeDialect, MessageRole, ModelReply, RecordedModelRequest, T
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use super::{DIALECTS, Desk, said, user};
+use super::{DIALECTS, Desk, final_text, user};
 
 /// Continues a conversation. Returns the response and the first request to the model.
 async fn continue_turn(desk: &Desk, id: &str) -> (TestResponse, RecordedModelRequest) {
@@ -50,7 +50,7 @@ async fn turn_is_continued_after_the_last_step() {
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["weather"], json!({"maxSteps": 1})).await;
         let reply = desk.ask(&agent, "Rome and Oslo?").await;
-        assert_eq!(said(&reply), "So far I know of one.", "{dialect:?}");
+        assert_eq!(final_text(&reply), "So far I know of one.", "{dialect:?}");
         assert_eq!(reply.data()["finishReason"], "max_steps", "{dialect:?}");
         let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
         // Allows more steps.
@@ -62,7 +62,7 @@ async fn turn_is_continued_after_the_last_step() {
 
         let (reply, request) = continue_turn(&desk, &id).await;
         check_request(&request, "So far I know of one.");
-        assert_eq!(said(&reply), "Now I know of two.", "{dialect:?}");
+        assert_eq!(final_text(&reply), "Now I know of two.", "{dialect:?}");
         let data = reply.data();
         assert_eq!((&data["finishReason"], &data["turn"]), (&json!("stop"), &json!(2)), "{dialect:?}");
         let read = desk.api.get(&format!("/api/conversations/{id}")).await;
@@ -81,9 +81,9 @@ async fn cancelled_response_is_continued() {
     let desk = Desk::new(move |request: RecordedModelRequest| {
         let held = held.clone();
         async move {
-            match (request.answers_before(), request.results().len()) {
+            match (request.previous_responses(), request.results().len()) {
                 (0, _) => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
-                (1, 1) => ModelReply::says("one two three four five six").hold(held),
+                (1, 1) => ModelReply::says("one two three four five six").hold_until(held),
                 (_, _) => ModelReply::says("seven"),
             }
         }
@@ -109,7 +109,7 @@ async fn cancelled_response_is_continued() {
 
         let (reply, request) = continue_turn(&desk, &id).await;
         check_request(&request, &text);
-        assert_eq!((said(&reply), &reply.data()["turn"]), ("seven", &json!(2)), "{dialect:?}");
+        assert_eq!((final_text(&reply), &reply.data()["turn"]), ("seven", &json!(2)), "{dialect:?}");
         assert_eq!(reply.data()["toolCalls"].as_array().map(Vec::len), Some(0), "{dialect:?}");
     }
     assert_eq!(desk.weather.seen().len(), DIALECTS.len(), "the finished call is not repeated");

@@ -37,7 +37,7 @@ async fn users_receive_events_of_their_own_conversations_only() {
         let held = held.clone();
         async move {
             match request.user_text() {
-                "wait" => ModelReply::says("Yes.").hold(held),
+                "wait" => ModelReply::says("Yes.").hold_until(held),
                 _ => ModelReply::says("At once."),
             }
         }

@@ -4,7 +4,7 @@ use axum::http::Method;
 use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
-use super::{Desk, said, user};
+use super::{Desk, final_text, user};
 
 async fn desk_with_echo_model() -> Desk {
     Desk::new(async |request: RecordedModelRequest| {
@@ -36,13 +36,13 @@ async fn conversation_is_continued_and_edited() {
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let first = desk.ask(&agent, "one").await;
     let id = first.data()["conversationId"].clone();
-    assert_eq!(said(&say(&desk, &id, "two", json!({})).await), "one|two");
+    assert_eq!(final_text(&say(&desk, &id, "two", json!({})).await), "one|two");
     let third = say(&desk, &id, "three", json!({})).await;
-    assert_eq!((said(&third), &third.data()["turn"]), ("one|two|three", &json!(3)));
+    assert_eq!((final_text(&third), &third.data()["turn"]), ("one|two|three", &json!(3)));
     // Editing the second message removes all later turns.
     let edited = say(&desk, &id, "2", json!({"replaces": 2})).await;
-    assert_eq!((said(&edited), &edited.data()["turn"]), ("one|2", &json!(4)));
-    assert_eq!(said(&say(&desk, &id, "three", json!({})).await), "one|2|three");
+    assert_eq!((final_text(&edited), &edited.data()["turn"]), ("one|2", &json!(4)));
+    assert_eq!(final_text(&say(&desk, &id, "three", json!({})).await), "one|2|three");
     let read = desk.api.get(&format!("/api/conversations/{}", id.as_str().expect("an id"))).await;
     let turns = read.data()["turns"].as_array().expect("turns");
     let numbers: Vec<&Value> = turns.iter().map(|turn| &turn["turn"]).collect();
@@ -60,7 +60,7 @@ async fn cached_conversation_is_private_and_gone_after_deletion() {
     let stranger = crate::agents::stranger(&desk.server, &desk.api).await;
     let theirs = json!({"conversationId": id, "messages": [user("mine?")]});
     assert_eq!(stranger.post("/api/chat", &theirs).await.status, 404);
-    assert_eq!(said(&say(&desk, &id, "two", json!({})).await), "one|two");
+    assert_eq!(final_text(&say(&desk, &id, "two", json!({})).await), "one|two");
     assert_eq!(stranger.post("/api/chat", &theirs).await.status, 404);
     // Concurrent messages are all answered, several of them possibly in one turn.
     let several = futures_util::future::join_all((3..9).map(|n| {
@@ -68,10 +68,10 @@ async fn cached_conversation_is_private_and_gone_after_deletion() {
         async move { say(desk, id, &n.to_string(), json!({})).await }
     }));
     for reply in several.await {
-        assert!(said(&reply).starts_with("one|two|"), "{}", reply.body);
+        assert!(final_text(&reply).starts_with("one|two|"), "{}", reply.body);
     }
     let mut texts: Vec<String> =
-        said(&say(&desk, &id, "10", json!({})).await).split('|').map(str::to_owned).collect();
+        final_text(&say(&desk, &id, "10", json!({})).await).split('|').map(str::to_owned).collect();
     texts[2..8].sort_unstable();
     assert_eq!(texts, ["one", "two", "3", "4", "5", "6", "7", "8", "10"], "each of them once");
     let path = format!("/api/conversations/{}", id.as_str().expect("an id"));
@@ -93,7 +93,7 @@ async fn failed_turn_is_continued() {
     let again = desk.api.post(&path, &json!({})).await;
     assert_eq!(again.status, 502, "the model is requested again: {}", again.body);
     let body = json!({"messages": [user("better")]});
-    assert_eq!(said(&desk.api.post(&path, &body).await), "fail|better");
+    assert_eq!(final_text(&desk.api.post(&path, &body).await), "fail|better");
     let nothing = desk.api.post(&path, &json!({})).await;
     assert_eq!((nothing.status, nothing.kind()), (409, "Conflict"), "{}", nothing.body);
 }
@@ -170,7 +170,7 @@ async fn idempotency_key_returns_the_first_response() {
     let body = json!({"conversationId": id, "messages": [user("two")]});
     let second = keyed.post("/api/chat", &body).await;
     let again = keyed.post("/api/chat", &body).await;
-    assert_eq!((said(&second), second.data()), ("one|two", again.data()));
+    assert_eq!((final_text(&second), second.data()), ("one|two", again.data()));
     assert_eq!(desk.model.seen().len(), 2);
     // The replay does not look for the replaced turn, which is gone.
     let keyed = desk.api.with("idempotency-key", "order-3");
@@ -178,7 +178,7 @@ async fn idempotency_key_returns_the_first_response() {
     let third = keyed.post("/api/chat", &body).await;
     let again = keyed.post("/api/chat", &body).await;
     assert_eq!(
-        (third.status, said(&third), third.data()),
+        (third.status, final_text(&third), third.data()),
         (200, "one|three", again.data()),
         "{}",
         again.body
@@ -212,7 +212,7 @@ async fn images_and_earlier_messages_reach_the_model() {
         ]});
         let reply = desk.api.post("/api/chat", &body).await;
         assert_eq!(
-            said(&reply),
+            final_text(&reply),
             "1 images, 3 messages, You are a clerk.\n\nAnswer in German.",
             "{dialect:?}"
         );

@@ -32,7 +32,7 @@ async fn crash_during_a_response_repeats_the_model_request_but_not_the_finished_
         async move {
             match request.results().len() {
                 0 => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
-                _ => ModelReply::says("It is four degrees in Rome.").hold(held),
+                _ => ModelReply::says("It is four degrees in Rome.").hold_until(held),
             }
         }
     })
@@ -71,7 +71,7 @@ async fn crash_in_a_later_turn_continues_that_turn_only() {
             match (request.user_text(), request.results().len()) {
                 ("Rome?", _) => ModelReply::says("Four degrees."),
                 (_, 0) => ModelReply::calls([("weather", json!({"city": "Oslo"}))]),
-                (_, _) => ModelReply::says("Colder.").hold(held),
+                (_, _) => ModelReply::says("Colder.").hold_until(held),
             }
         }
     })
@@ -100,7 +100,7 @@ async fn crash_in_a_later_turn_continues_that_turn_only() {
     assert_eq!(desk.weather.seen().len(), 1, "the finished call was sent once");
     // A new turn on the server that had to load the conversation from the database.
     let body = json!({"conversationId": id, "messages": [user("Rome?")]});
-    assert_eq!(super::said(&api.post("/api/chat", &body).await), "Four degrees.");
+    assert_eq!(super::final_text(&api.post("/api/chat", &body).await), "Four degrees.");
 }
 
 #[tokio::test]

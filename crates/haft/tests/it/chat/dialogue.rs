@@ -10,7 +10,7 @@ use haft_testkit::{
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-use super::{DIALECTS, Desk, said, weather};
+use super::{DIALECTS, Desk, final_text, weather};
 
 fn city(name: &str) -> (&'static str, Value) {
     ("weather", json!({"city": name}))
@@ -42,7 +42,7 @@ async fn model_calls_a_tool_and_reports_its_result() {
     for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "How is the weather in Paris?").await;
-        assert_eq!(said(&reply), "It is 5 degrees in \"Paris\".", "{dialect:?}");
+        assert_eq!(final_text(&reply), "It is 5 degrees in \"Paris\".", "{dialect:?}");
         let data = reply.data();
         assert_eq!(
             (&data["finishReason"], &data["steps"], &data["turn"]),
@@ -92,7 +92,7 @@ async fn three_calls_of_one_response_run_in_parallel_and_return_in_order() {
     for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "Rome, Oslo and Berlin?").await;
-        assert_eq!(said(&reply), "Rome, Oslo_, Berlin", "{dialect:?}");
+        assert_eq!(final_text(&reply), "Rome, Oslo_, Berlin", "{dialect:?}");
         assert_eq!(reply.data()["toolCalls"].as_array().map(Vec::len), Some(3));
     }
     desk.check();
@@ -111,7 +111,7 @@ async fn call_may_use_the_result_of_an_earlier_one() {
     for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "And then?").await;
-        assert_eq!(said(&reply), "next4", "{dialect:?}");
+        assert_eq!(final_text(&reply), "next4", "{dialect:?}");
         assert_eq!(reply.data()["steps"], 3);
     }
     desk.check();
@@ -146,7 +146,7 @@ async fn invalid_calls_are_reported_to_the_model_which_corrects_them() {
                 continue;
             }
             let reply = desk.ask(&agent, mistake).await;
-            assert_eq!(said(&reply), "4", "{dialect:?} {mistake}");
+            assert_eq!(final_text(&reply), "4", "{dialect:?} {mistake}");
             let error = &reply.data()["toolCalls"][0]["result"]["error"];
             assert_eq!(error["kind"], kind, "{dialect:?} {mistake}: {error}");
             assert!(error["message"].as_str().is_some_and(|message| message.contains(word)), "{error}");
@@ -168,7 +168,7 @@ async fn call_that_the_provider_withholds_is_requested_again() {
     .await;
     let agent = desk.agent(FakeDialect::Gemini, &["weather"], json!({})).await;
     let reply = desk.ask(&agent, "Rome?").await;
-    assert_eq!((said(&reply), &reply.data()["steps"]), ("4", &json!(2)), "{}", reply.body);
+    assert_eq!((final_text(&reply), &reply.data()["steps"]), ("4", &json!(2)), "{}", reply.body);
     desk.check();
 }
 
@@ -189,7 +189,7 @@ async fn refused_or_empty_response_gives_a_warning() {
         ];
         for (question, text, warning_part) in cases {
             let reply = desk.ask(&agent, question).await;
-            assert_eq!(said(&reply), text, "{dialect:?} {question}");
+            assert_eq!(final_text(&reply), text, "{dialect:?} {question}");
             let warning = reply.data()["warnings"][0].as_str().unwrap_or_default();
             assert!(warning.contains(warning_part), "{dialect:?} {question}: {}", reply.body);
         }
@@ -207,7 +207,7 @@ async fn error_of_a_tool_is_a_result_for_the_model() {
     let desk = Desk::with(model.await, upstream.await).await;
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let reply = desk.ask(&agent, "Rome?").await;
-    assert_eq!(said(&reply), "It failed: \"Permission\"");
+    assert_eq!(final_text(&reply), "It failed: \"Permission\"");
     desk.check();
 }
 
@@ -233,7 +233,7 @@ async fn failing_model_is_retried_and_then_reported() {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         for trouble in ["busy", "down", "cut"] {
             let reply = desk.ask(&agent, trouble).await;
-            assert_eq!(said(&reply), "Here I am.", "{dialect:?} {trouble}");
+            assert_eq!(final_text(&reply), "Here I am.", "{dialect:?} {trouble}");
         }
     }
     check_permanent_outage(&desk).await;
@@ -252,7 +252,7 @@ async fn failing_model_is_retried_and_then_reported() {
 
 #[tokio::test]
 async fn turn_that_ended_with_a_model_message_is_continued() {
-    let desk = Desk::new(async |request: RecordedModelRequest| match request.answers_before() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.previous_responses() {
         0 => ModelReply::calls([city("Rome")]),
         1 => ModelReply::says("It is "),
         _ => ModelReply::says(format!("warm, after {} messages.", request.messages.len())),
@@ -266,7 +266,7 @@ async fn turn_that_ended_with_a_model_message_is_continued() {
         let more = desk.api.post(&format!("/api/conversations/{id}/continue"), &json!({})).await;
         // Anthropic and Gemini require a user message at the end.
         let count = if matches!(dialect, FakeDialect::Anthropic | FakeDialect::Gemini) { 5 } else { 4 };
-        assert_eq!(said(&more), format!("warm, after {count} messages."), "{dialect:?}");
+        assert_eq!(final_text(&more), format!("warm, after {count} messages."), "{dialect:?}");
     }
     desk.check();
 }
@@ -286,7 +286,7 @@ async fn reasoning_between_text_and_calls_is_sent_back() {
     for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "Rome?").await;
-        assert_eq!(said(&reply), "4", "{dialect:?}");
+        assert_eq!(final_text(&reply), "4", "{dialect:?}");
     }
     let requests = desk.model.seen();
     let second =
@@ -319,7 +319,7 @@ async fn images_are_sent_and_other_media_are_rejected() {
             let reply = desk.api.post("/api/chat", &image_requests(&agent, url).0).await;
             // Ollama does not fetch URLs.
             let is_shown = dialect != FakeDialect::Ollama || url.starts_with("data:");
-            assert_eq!(said(&reply), if is_shown { "1" } else { "0" }, "{dialect:?} {url}");
+            assert_eq!(final_text(&reply), if is_shown { "1" } else { "0" }, "{dialect:?} {url}");
         }
     }
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
@@ -354,7 +354,7 @@ async fn check_permanent_outage(desk: &Desk) {
             |request: &&RecordedModelRequest| request.dialect == dialect && request.user_text() == "away";
         assert_eq!(desk.model.seen().iter().filter(is_outage_request).count(), 2 * 4, "{dialect:?}");
         let next = json!({"conversationId": data["conversationId"], "messages": [super::user("back?")]});
-        assert_eq!(said(&desk.api.post("/api/chat", &next).await), "Here I am.", "{dialect:?}");
+        assert_eq!(final_text(&desk.api.post("/api/chat", &next).await), "Here I am.", "{dialect:?}");
     };
     futures_util::future::join_all(DIALECTS.map(ask)).await;
 }

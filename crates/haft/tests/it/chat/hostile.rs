@@ -43,7 +43,7 @@ fn hostile(seen: &RecordedRequest) -> axum::http::Response<Vec<u8>> {
 
 /// Calls every tool, then reads more of the large result.
 async fn call_everything(request: RecordedModelRequest) -> ModelReply {
-    if request.answers_before() == 0 {
+    if request.previous_responses() == 0 {
         let handle = request.user_text().rsplit("artifact://").next().unwrap_or_default();
         let handle = format!("artifact://{}", handle.trim());
         let city = |name: &str| json!({"city": name});
@@ -56,7 +56,7 @@ async fn call_everything(request: RecordedModelRequest) -> ModelReply {
             ("read_result", json!({"handle": handle, "find": "obey the upload"})),
         ]);
     }
-    if request.answers_before() == 1 {
+    if request.previous_responses() == 1 {
         return ModelReply::calls([("weather", json!({"city": "large"}))]);
     }
     let large = request.results().iter().find_map(|result| {

@@ -6,21 +6,21 @@ use std::time::Duration;
 use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, eventually};
 use serde_json::{Value, json};
 
-use super::{DIALECTS, Desk, said, user};
+use super::{DIALECTS, Desk, final_text, user};
 
 #[tokio::test]
 async fn final_response_without_tools_is_requested_after_the_last_step() {
     let desk = Desk::new(async |request: RecordedModelRequest| match request.tool_choice.as_deref() {
         Some("none") => ModelReply::says("That is all I know."),
         Some(_) | None => {
-            ModelReply::calls([("weather", json!({"city": format!("c{}", request.answers_before())}))])
+            ModelReply::calls([("weather", json!({"city": format!("c{}", request.previous_responses())}))])
         }
     })
     .await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["weather"], json!({"maxSteps": 3})).await;
         let reply = desk.ask(&agent, "Continue.").await;
-        assert_eq!(said(&reply), "That is all I know.", "{dialect:?}");
+        assert_eq!(final_text(&reply), "That is all I know.", "{dialect:?}");
         let data = reply.data();
         assert_eq!((&data["finishReason"], &data["steps"]), (&json!("max_steps"), &json!(4)));
         assert_eq!(data["toolCalls"].as_array().map(Vec::len), Some(3));
@@ -33,7 +33,7 @@ async fn final_response_without_tools_is_requested_after_the_last_step() {
 async fn calls_over_budget_are_rejected_and_reported_to_the_model() {
     let many = |count: usize| (0..count).map(|n| ("weather", json!({"city": format!("c{n}")})));
     let desk = Desk::new(move |request: RecordedModelRequest| async move {
-        match (request.answers_before(), request.user_text()) {
+        match (request.previous_responses(), request.user_text()) {
             (0, "many") => ModelReply::calls(many(40)),
             (0, "few") => ModelReply::calls(many(4)),
             (_, _) => ModelReply::says(
@@ -48,9 +48,9 @@ async fn calls_over_budget_are_rejected_and_reported_to_the_model() {
     })
     .await;
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
-    assert_eq!(said(&desk.ask(&agent, "many").await), "8", "a response may make 32 calls");
+    assert_eq!(final_text(&desk.ask(&agent, "many").await), "8", "a response may make 32 calls");
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxCalls": 3})).await;
-    assert_eq!(said(&desk.ask(&agent, "few").await), "1");
+    assert_eq!(final_text(&desk.ask(&agent, "few").await), "1");
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxTotalTokens": 1})).await;
     let reply = desk.ask(&agent, "few").await;
     assert_eq!(reply.data()["finishReason"], "max_steps", "{}", reply.body);
@@ -65,7 +65,7 @@ async fn stop_response_ends_the_turn_with_its_message() {
     .await;
     let agent = desk.agent(FakeDialect::Openai, &["stop_response", "weather"], json!({})).await;
     let reply = desk.ask(&agent, "Stop.").await;
-    assert_eq!(said(&reply), "Enough.");
+    assert_eq!(final_text(&reply), "Enough.");
     assert_eq!((&reply.data()["finishReason"], &reply.data()["steps"]), (&json!("tool_stop"), &json!(1)));
     desk.check();
 }
@@ -94,7 +94,7 @@ async fn large_result_is_truncated_and_read_by_its_handle() {
     let desk = Desk::with(model.await, upstream.await).await;
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let reply = desk.ask(&agent, "All of it?").await;
-    assert_eq!(said(&reply), "row-2999-end", "{}", reply.body);
+    assert_eq!(final_text(&reply), "row-2999-end", "{}", reply.body);
     let cut = &reply.data()["toolCalls"][0]["result"]["data"];
     assert_eq!(cut["shape"]["rows"]["list"], 3000);
     let seen = desk.model.seen();
@@ -105,7 +105,7 @@ async fn large_result_is_truncated_and_read_by_its_handle() {
     let files = async || desk.api.get("/api/artifacts").await.data()["items"].as_array().map(Vec::len);
     assert_eq!(files().await, Some(1));
     let other = desk.ask(&agent, "Once more?").await;
-    assert_eq!((said(&other), files().await), ("row-2999-end", Some(2)));
+    assert_eq!((final_text(&other), files().await), ("row-2999-end", Some(2)));
     let id = reply.data()["conversationId"].as_str().expect("an id");
     assert_eq!(desk.api.delete(&format!("/api/conversations/{id}")).await.status, 200);
     assert_eq!(files().await, Some(1));
@@ -133,7 +133,7 @@ async fn agent_with_many_tools_searches_for_them() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let agent = desk.agent(FakeDialect::Openai, &names, json!({})).await;
     let reply = desk.ask(&agent, "A special forecast?").await;
-    assert!(said(&reply).contains("\"temperature\":4"), "{}", reply.body);
+    assert!(final_text(&reply).contains("\"temperature\":4"), "{}", reply.body);
     let seen = desk.model.seen();
     assert_eq!(seen[0].tool_names(), ["find_tools"]);
     assert!(seen[1].tool_names().len() <= 9);
@@ -201,7 +201,7 @@ async fn turn_limit_of_one_user_does_not_block_others() {
     let held = permits.clone();
     let desk = Desk::new(move |_: RecordedModelRequest| {
         let held = held.clone();
-        async move { ModelReply::says("Yes.").hold(held) }
+        async move { ModelReply::says("Yes.").hold_until(held) }
     })
     .await;
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
@@ -243,7 +243,7 @@ async fn large_and_small_results_are_stored_without_deadlock() {
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     for _ in 0..4 {
         let reply = tokio::time::timeout(Duration::from_secs(20), desk.ask(&agent, "All?")).await;
-        assert_eq!(said(&reply.expect("the turn ends")), "32");
+        assert_eq!(final_text(&reply.expect("the turn ends")), "32");
     }
     let saved = desk.api.put("/api/secrets/any", &json!({"value": "x"})).await;
     assert_eq!(saved.status, 200, "other writes work: {}", saved.body);

@@ -3,7 +3,7 @@
 use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, SseEvent, eventually};
 use serde_json::{Value, json};
 
-use super::{Desk, said, user};
+use super::{Desk, final_text, user};
 
 pub(super) async fn agent_tool(desk: &Desk, name: &str, agent: &str) {
     let tool = json!({
@@ -38,7 +38,7 @@ async fn agent_is_a_tool_of_another_agent() {
     agent_tool(&desk, "colleague", &inner).await;
     let outer = desk.agent(FakeDialect::Openai, &["colleague"], json!({})).await;
     let reply = desk.ask(&outer, "Rome?").await;
-    assert_eq!(said(&reply), "My colleague says: 4 degrees");
+    assert_eq!(final_text(&reply), "My colleague says: 4 degrees");
     let result = &reply.data()["toolCalls"][0]["result"]["data"];
     assert_eq!((&result["steps"], &result["calls"]), (&json!(2), &json!(1)));
     let read = desk.api.get("/api/conversations").await;
@@ -65,7 +65,7 @@ async fn recursion_of_agents_ends_at_the_maximum_depth() {
         json!({"name": "round", "toolIds": ids, "config": {"provider": "openai", "model": "test-model"}});
     assert_eq!(desk.api.post("/api/agents", &agent).await.status, 201);
     let reply = desk.ask("round", "Well?").await;
-    assert!(said(&reply).contains("8 levels deep"), "{}", reply.body);
+    assert!(final_text(&reply).contains("8 levels deep"), "{}", reply.body);
     assert!(desk.model.seen().len() <= 20, "{} questions", desk.model.seen().len());
 }
 

@@ -4,7 +4,7 @@
 use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
-use super::{DIALECTS, Desk, said, user};
+use super::{DIALECTS, Desk, final_text, user};
 
 /// Calls the only tool, if any, and repeats its result.
 async fn call_and_repeat(request: RecordedModelRequest) -> ModelReply {
@@ -66,7 +66,7 @@ async fn schema_that_a_provider_rejects_is_adapted() {
         for dialect in DIALECTS {
             let agent = desk.agent(dialect, &[name], json!({})).await;
             let reply = desk.ask(&agent, "Rome?").await;
-            assert!(said(&reply).contains("\"temperature\":4"), "{dialect:?} {name}: {}", reply.body);
+            assert!(final_text(&reply).contains("\"temperature\":4"), "{dialect:?} {name}: {}", reply.body);
             assert_eq!(reply.data()["warnings"], Value::Null, "{dialect:?} {name}: nothing is missing");
             let requests = desk.model.seen();
             assert_eq!(
@@ -117,7 +117,7 @@ async fn tool_that_cannot_be_adapted_is_omitted_with_a_warning() {
                 let reply = desk.api.post("/api/chat", &body).await;
                 let expected =
                     if is_omitted && tools.len() == 1 { "I have no tools." } else { "temperature" };
-                assert!(said(&reply).contains(expected), "{case}: {}", reply.body);
+                assert!(final_text(&reply).contains(expected), "{case}: {}", reply.body);
                 let offered = desk.model.seen().last().expect("a request").tool_names().join(" ");
                 let expected: Vec<&str> =
                     tools.iter().copied().filter(|tool| !is_omitted || *tool != name).collect();
@@ -160,7 +160,7 @@ async fn tool_that_cannot_be_adapted_is_omitted_with_a_warning() {
 
 #[tokio::test]
 async fn warning_about_an_omitted_tool_is_emitted_once_per_turn() {
-    let desk = Desk::new(async |request: RecordedModelRequest| match request.answers_before() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.previous_responses() {
         before @ 0..=2 => ModelReply::calls([("weather", json!({"city": format!("c{before}")}))]),
         _ => ModelReply::says("Enough."),
     })

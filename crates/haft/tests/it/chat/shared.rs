@@ -29,7 +29,7 @@ impl ServerPair {
         let held = permits.clone();
         let model = ModelServer::start(move |request: RecordedModelRequest| {
             let held = held.clone();
-            async move { ModelReply::says(format!("Of {}.", request.user_text())).hold(held) }
+            async move { ModelReply::says(format!("Of {}.", request.user_text())).hold_until(held) }
         })
         .await;
         let settings = asking(Settings::sharing(&database.url()), &model);

@@ -89,7 +89,7 @@ async fn client_that_reconnects_misses_no_event() {
     let held = permits.clone();
     let desk = Desk::new(move |_: RecordedModelRequest| {
         let held = held.clone();
-        async move { ModelReply::says("one two three four five six seven eight nine ten").hold(held) }
+        async move { ModelReply::says("one two three four five six seven eight nine ten").hold_until(held) }
     })
     .await;
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
@@ -120,7 +120,7 @@ async fn detached_turn_is_followed_and_cancelled() {
         let held = held.clone();
         async move {
             match request.user_text() {
-                "Count." => ModelReply::says("one two three four five six").hold(held),
+                "Count." => ModelReply::says("one two three four five six").hold_until(held),
                 text => {
                     ModelReply::says(format!("You said: {text}; before you said {}", request.messages.len()))
                 }
@@ -150,7 +150,7 @@ async fn detached_turn_is_followed_and_cancelled() {
     // The conversation continues, and the stream emits the events of the next turn.
     let body = json!({"conversationId": id, "messages": [user("Continue.")]});
     let reply = desk.api.post("/api/chat", &body).await;
-    assert_eq!(super::said(&reply), "You said: Continue.; before you said 3");
+    assert_eq!(super::final_text(&reply), "You said: Continue.; before you said 3");
     let events = stream.until("done").await;
     assert_eq!((events[0].name.as_str(), &events[0].data["turn"]), ("turn.start", &json!(2)));
     desk.check();

@@ -7,7 +7,7 @@ use haft_testkit::{FakeDialect, ModelReply, ModelServer, RecordedModelRequest, U
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{DIALECTS, Desk, said, user, weather};
+use super::{DIALECTS, Desk, final_text, user, weather};
 use crate::timestamps::milliseconds_between;
 
 /// A model that requests a report, and repeats its result when it arrives.
@@ -52,7 +52,7 @@ async fn result_of_an_async_call_starts_a_new_turn() {
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["report"], json!({})).await;
         let reply = desk.ask(&agent, "A report, please.").await;
-        assert_eq!(said(&reply), "It is on its way.", "{dialect:?}");
+        assert_eq!(final_text(&reply), "It is on its way.", "{dialect:?}");
         let result = &reply.data()["toolCalls"][0]["result"];
         assert_eq!(result["status"], "pending");
         let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
@@ -136,7 +136,7 @@ async fn manual_resume_waits_for_the_next_user_message() {
     assert_eq!(turns(&desk, &id).await.len(), 1);
     let body = json!({"conversationId": id, "messages": [user("And?")]});
     let reply = desk.api.post("/api/chat", &body).await;
-    assert_eq!(said(&reply), "The report: 4");
+    assert_eq!(final_text(&reply), "The report: 4");
     let input = turns(&desk, &id).await[1]["input"].clone();
     assert_eq!((&input[0]["role"], &input[1]["role"]), (&json!("task"), &json!("user")));
     desk.check();
@@ -190,7 +190,7 @@ async fn turn_waits_for_an_approval() {
 
 #[tokio::test]
 async fn budget_spent_before_an_approval_still_counts_after_it() {
-    let desk = Desk::new(async |request: RecordedModelRequest| match request.answers_before() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.previous_responses() {
         0 => ModelReply::calls([("send", json!({"city": "Rome"})), ("weather", json!({"city": "Oslo"}))]),
         1 => ModelReply::calls(["Bern", "Kyiv"].map(|city| ("weather", json!({"city": city})))),
         _ => {
@@ -247,7 +247,11 @@ async fn cancelling_a_turn_cancels_the_task_that_waits_for_approval() {
         // The model receives the final status of the task, not `pending`.
         let body = json!({"conversationId": id, "messages": [user("Leave it.")]});
         let reply = desk.api.post("/api/chat", &body).await;
-        assert!(said(&reply).contains("Cancelled") && !said(&reply).contains("pending"), "{}", reply.body);
+        assert!(
+            final_text(&reply).contains("Cancelled") && !final_text(&reply).contains("pending"),
+            "{}",
+            reply.body
+        );
     }
     assert!(desk.weather.seen().is_empty());
     desk.check();
@@ -276,7 +280,7 @@ async fn turn_waits_for_a_deferred_call() {
     let agent = desk.agent(FakeDialect::Openai, &["job"], json!({})).await;
     let waiting = tokio::time::timeout(Duration::from_secs(20), desk.ask(&agent, "Do it."));
     let reply = waiting.await.expect("in time");
-    assert!(said(&reply).contains('9'), "{}", reply.body);
+    assert!(final_text(&reply).contains('9'), "{}", reply.body);
     desk.check();
 }
 
@@ -298,7 +302,7 @@ async fn full_task_queue_is_reported_to_the_model() {
     crate::tasks::accepted_task(&crate::tasks::execute(&desk.api, "report", later).await);
     let agent = desk.agent(FakeDialect::Openai, &["report"], json!({})).await;
     let reply = desk.ask(&agent, "A report.").await;
-    assert!(said(&reply).contains("RateLimit"), "{}", reply.body);
+    assert!(final_text(&reply).contains("RateLimit"), "{}", reply.body);
     let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
     assert_eq!(turns(&desk, &id).await.len(), 1);
     desk.check();

@@ -52,7 +52,7 @@ async fn broken_stream_is_resumed() {
     let held = gate.clone();
     let models = ModelServer::start(move |_| {
         let held = held.clone();
-        async move { ModelReply::says("One two three four.").in_fragments_of(4).hold(held) }
+        async move { ModelReply::says("One two three four.").in_fragments_of(4).hold_until(held) }
     })
     .await;
     let place = TestStorage::new();
@@ -87,8 +87,8 @@ async fn ctrl_c_cancels_the_turn_and_preserves_the_conversation() {
         let held = held.clone();
         async move {
             let reply = ModelReply::says("One two three four.").in_fragments_of(4);
-            if request.answers_before() == 0 && request.user_text() == "Count." {
-                reply.hold(held)
+            if request.previous_responses() == 0 && request.user_text() == "Count." {
+                reply.hold_until(held)
             } else {
                 reply
             }
@@ -117,7 +117,7 @@ async fn ctrl_c_cancels_the_turn_and_preserves_the_conversation() {
 
 #[tokio::test]
 async fn result_of_a_task_is_printed_at_the_prompt() {
-    let models = ModelServer::start(async |request| match request.answers_before() {
+    let models = ModelServer::start(async |request| match request.previous_responses() {
         0 => ModelReply::calls([("report", json!({}))]),
         1 => ModelReply::says("It is being made."),
         _ => ModelReply::says("Here it is."),

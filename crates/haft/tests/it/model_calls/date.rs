@@ -3,7 +3,7 @@
 use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
-use crate::chat::{Desk, said, user};
+use crate::chat::{Desk, final_text, user};
 
 #[tokio::test]
 async fn today_in_instructions_is_the_date_of_the_turn() {
@@ -16,7 +16,7 @@ async fn today_in_instructions_is_the_date_of_the_turn() {
     });
     let made = desk.api.post("/api/agents", &agent).await;
     assert_eq!(made.status, 201, "{}", made.body);
-    let text = said(&desk.ask("dated", "Hi.").await).to_owned();
+    let text = final_text(&desk.ask("dated", "Hi.").await).to_owned();
     let today = text.get(7..17).expect("a date");
     let is_date =
         today.char_indices().all(|(at, c)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() });

@@ -4,7 +4,7 @@ use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::json;
 
 use super::provider;
-use crate::chat::{Desk, said, user};
+use crate::chat::{Desk, final_text, user};
 use crate::v1::{COMPLETIONS, body, streamed_text};
 
 const KEY: &str = "sk-own-key-0123456789";
@@ -30,7 +30,7 @@ async fn key_is_redacted_in_texts_thoughts_and_arguments_across_fragments() {
         for size in [1, 4, 7, 20, 1_000] {
             let case = format!("{dialect:?} in {size}");
             let reply = desk.ask(&agent, &size.to_string()).await;
-            assert_eq!(said(&reply), "It is ***, ***.", "{case}");
+            assert_eq!(final_text(&reply), "It is ***, ***.", "{case}");
             assert_eq!(reply.data()["toolCalls"][0]["arguments"], json!({"city": "of ***"}), "{case}");
             assert!(!reply.body.to_string().contains(KEY), "{case}: {}", reply.body);
             let id = reply.data()["conversationId"].as_str().expect("an id");

@@ -6,7 +6,7 @@ use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, eventually};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::chat::{DIALECTS, Desk, said, user};
+use crate::chat::{DIALECTS, Desk, final_text, user};
 use crate::v1::{COMPLETIONS, body, choice, complete, streamed_text};
 
 /// Calls a tool if the request has tools, or if its messages contain a call to imitate.
@@ -28,7 +28,11 @@ async fn model_that_calls_beyond_its_steps_gets_one_more_request_with_the_result
         let asked = desk.model.seen().len();
         let reply = desk.ask(&agent, "Rome?").await;
         let data = reply.data();
-        assert_eq!((said(&reply), &data["finishReason"]), ("It is 4.", &json!("max_steps")), "{dialect:?}");
+        assert_eq!(
+            (final_text(&reply), &data["finishReason"]),
+            ("It is 4.", &json!("max_steps")),
+            "{dialect:?}"
+        );
         assert_eq!(desk.weather.seen().len(), before + 1, "{dialect:?}");
         assert_eq!(desk.model.seen().len(), asked + 3, "{dialect:?}: one more request, and no other");
         assert_eq!(data["usage"]["input"], json!(30), "{dialect:?}: {data}");
@@ -53,7 +57,7 @@ async fn call_beside_text_in_the_last_step_leads_to_a_request_without_tools() {
         let agent = desk.agent(dialect, &["weather"], json!({"maxSteps": 1})).await;
         let (expected, asked) = ("I will look.\n\n{\"degrees\":4}", desk.model.seen().len());
         let reply = desk.ask(&agent, "Rome, as JSON?").await;
-        assert_eq!(said(&reply), expected, "{dialect:?}");
+        assert_eq!(final_text(&reply), expected, "{dialect:?}");
         assert_eq!(desk.model.seen().len(), asked + 3, "{dialect:?}");
         let reply = complete(&desk.api, &agent, &messages, &json!({})).await;
         assert_eq!(choice(&reply)["message"]["content"], expected, "{dialect:?}");
@@ -82,7 +86,7 @@ async fn calls_of_a_model_that_ignores_tool_choice_none_are_not_executed() {
         assert_eq!(choice(&reply)["message"]["content"], "Hello.", "{dialect:?}");
         assert_eq!(choice(&reply)["finish_reason"], "stop", "{dialect:?}");
         let agent = desk.agent(dialect, &["weather"], json!({"toolChoice": "none"})).await;
-        assert_eq!(said(&desk.ask(&agent, "Rome?").await), "Hello.", "{dialect:?}");
+        assert_eq!(final_text(&desk.ask(&agent, "Rome?").await), "Hello.", "{dialect:?}");
     }
     assert_eq!((desk.weather.seen().len(), desk.model.seen().len()), (0, 4 * DIALECTS.len()));
     desk.check();
@@ -97,7 +101,7 @@ async fn model_without_text_gets_a_limited_number_of_requests() {
     .await;
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxSteps": 1})).await;
     let reply = desk.ask(&agent, "Rome?").await;
-    assert_eq!((said(&reply), desk.model.seen().len()), ("", 3), "{}", reply.body);
+    assert_eq!((final_text(&reply), desk.model.seen().len()), ("", 3), "{}", reply.body);
     assert!(reply.data()["warnings"].to_string().contains("empty response"), "{}", reply.body);
 }
 
@@ -107,7 +111,7 @@ async fn turn_that_is_stopped_during_its_repeated_last_request_is_cancelled() {
         let is_with_results_as_text = asked.tools.is_empty();
         let reply = stubborn(asked).await;
         // No fragment of the last response is ever sent.
-        if is_with_results_as_text { reply.hold(Arc::new(Semaphore::new(0))) } else { reply }
+        if is_with_results_as_text { reply.hold_until(Arc::new(Semaphore::new(0))) } else { reply }
     })
     .await;
     let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxSteps": 1})).await;

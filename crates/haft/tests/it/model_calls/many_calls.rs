@@ -6,7 +6,7 @@ use haft_testkit::{FakeDialect, ModelReply, ModelServer, RecordedModelRequest, T
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::chat::{Desk, asking, said, user, weather};
+use crate::chat::{Desk, asking, final_text, user, weather};
 use crate::survival::Settings;
 use crate::v1::{COMPLETIONS, RESPONSES, body, choice, complete};
 
@@ -47,7 +47,7 @@ async fn response_is_read_up_to_its_128th_call() {
             healthy.notify_one();
         };
         let (reply, ()) = tokio::join!(desk.ask(&agent, "All of them."), during);
-        assert_eq!(said(&reply), "128 results, 96 refused", "{dialect:?}");
+        assert_eq!(final_text(&reply), "128 results, 96 refused", "{dialect:?}");
         assert_eq!(reply.data()["toolCalls"].as_array().map(Vec::len), Some(128), "{dialect:?}");
         assert_eq!(desk.weather.seen().len(), before + 32, "{dialect:?}");
     }
@@ -66,7 +66,7 @@ async fn response_that_is_not_streamed_is_read_up_to_its_128th_call() {
     desk.tool("weather", json!({})).await;
     for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
-        assert_eq!(said(&desk.ask(&agent, "All.").await), "128 results, 96 refused", "{dialect:?}");
+        assert_eq!(final_text(&desk.ask(&agent, "All.").await), "128 results, 96 refused", "{dialect:?}");
     }
     desk.check();
 }

@@ -4,7 +4,7 @@ use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, RecordedReques
 use serde_json::{Value, json};
 
 use super::provider;
-use crate::chat::{Desk, said, user};
+use crate::chat::{Desk, final_text, user};
 use crate::v1::{RESPONSES, choice, complete};
 
 /// A response that shows an example of a call.
@@ -23,7 +23,7 @@ async fn prose_that_ends_with_a_call_calls_nothing() {
     for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["order", "weather"], json!({})).await;
         let reply = desk.ask(&agent, "Do not call it, show me an example.").await;
-        let text = said(&reply);
+        let text = final_text(&reply);
         assert!(
             text.starts_with("This is how") && text.contains("\"name\":\"order\""),
             "{dialect:?}: {text}"
@@ -57,12 +57,12 @@ async fn text_is_a_call_if_the_provider_has_no_native_calls() {
         assert_eq!(shown.data()["textToolCalls"], true, "{}", shown.body);
         let agent = desk.agent(dialect, &["weather"], json!({"provider": marked})).await;
         let reply = desk.ask(&agent, "Rome?").await;
-        assert!(said(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
+        assert!(final_text(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
         // The second turn follows a call from text, which is not a native call.
         let next =
             json!({"conversationId": reply.data()["conversationId"], "messages": [user("Once more?")]});
         let reply = desk.api.post("/api/chat", &next).await;
-        assert!(said(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
+        assert!(final_text(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
     }
     let bad = json!({"name": "odd", "kind": "openai", "textToolCalls": "yes"});
     let refused = desk.api.post("/api/providers", &bad).await;
@@ -121,7 +121,7 @@ async fn response_in_a_response_format_calls_nothing() {
 
 #[tokio::test]
 async fn text_after_a_native_call_is_prose() {
-    let desk = Desk::new(async |asked: RecordedModelRequest| match asked.answers_before() {
+    let desk = Desk::new(async |asked: RecordedModelRequest| match asked.previous_responses() {
         0 => ModelReply::calls([("weather", json!({"city": "Oslo"}))]),
         _ => example("weather"),
     })
@@ -131,10 +131,10 @@ async fn text_after_a_native_call_is_prose() {
         let agent = desk.agent(dialect, &["weather"], json!({"provider": marked})).await;
         let before = sent(&desk, "/weather");
         let reply = desk.ask(&agent, "Oslo?").await;
-        assert!(said(&reply).contains("\"name\":\"weather\""), "{dialect:?}: {}", reply.body);
+        assert!(final_text(&reply).contains("\"name\":\"weather\""), "{dialect:?}: {}", reply.body);
         let next = json!({"conversationId": reply.data()["conversationId"], "messages": [user("Example?")]});
         assert!(
-            said(&desk.api.post("/api/chat", &next).await).contains("\"name\":\"weather\""),
+            final_text(&desk.api.post("/api/chat", &next).await).contains("\"name\":\"weather\""),
             "{dialect:?}"
         );
         assert_eq!(sent(&desk, "/weather"), before + 1, "{dialect:?}");

@@ -3,7 +3,7 @@
 use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::json;
 
-use crate::chat::{Desk, said};
+use crate::chat::{Desk, final_text};
 
 #[tokio::test]
 async fn model_neither_sees_nor_chooses_the_search_provider() {
@@ -19,7 +19,11 @@ async fn model_neither_sees_nor_chooses_the_search_provider() {
     for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["web_search"], json!({})).await;
         let reply = desk.ask(&agent, "choose").await;
-        assert!(said(&reply).contains("provider") && said(&reply).contains("binding only"), "{}", reply.body);
+        assert!(
+            final_text(&reply).contains("provider") && final_text(&reply).contains("binding only"),
+            "{}",
+            reply.body
+        );
         let asked = desk.model.seen().pop().expect("a question");
         let schema = &asked.tools[0].schema;
         assert!(schema["properties"]["query"].is_object(), "{dialect:?}: {schema}");
@@ -31,7 +35,7 @@ async fn model_neither_sees_nor_chooses_the_search_provider() {
         let bound = desk.api.post(&format!("/api/agents/{agent}/tools"), &tools).await;
         assert!(bound.status < 300, "{}", bound.body);
         let reply = desk.ask(&agent, "search").await;
-        assert!(said(&reply).contains("SearXNG not configured"), "{}", reply.body);
+        assert!(final_text(&reply).contains("SearXNG not configured"), "{}", reply.body);
     }
     desk.check();
 }

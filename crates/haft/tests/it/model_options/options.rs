@@ -1,6 +1,6 @@
 //! Options of a request and of an agent: passed on, refused by name, or dropped with a warning.
 
-use haft_testkit::{FakeDialect, ModelReply, Upstream, reply};
+use haft_testkit::{FakeDialect, ModelReply, Upstream, http_response};
 use serde_json::{Value, json};
 
 use crate::chat::{Desk, user};
@@ -162,7 +162,7 @@ async fn log_probabilities_are_returned_whole_and_streamed() {
         "index": 0, "delta": {"content": "Yes"}, "logprobs": {"content": [token]}, "finish_reason": "stop",
     }]});
     let stream = format!("data: {chunk}\n\ndata: [DONE]\n\n");
-    let server = Upstream::start(move |_| reply(200, &[], stream.clone())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], stream.clone())).await;
     let provider = json!({"name": "own", "kind": "openai", "baseUrl": server.url("/v1"), "models": ["m"]});
     assert_eq!(desk.api.post("/api/providers", &provider).await.status, 201);
     let more = json!({"logprobs": true, "top_logprobs": 0});
@@ -186,7 +186,7 @@ async fn log_probabilities_are_left_out_if_the_content_is_not_what_the_model_wro
         "finish_reason": "stop",
     }]});
     let stream = format!("data: {chunk}\n\ndata: [DONE]\n\n");
-    let server = Upstream::start(move |_| reply(200, &[], stream.clone())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], stream.clone())).await;
     let provider = json!({"name": "own", "kind": "openai", "baseUrl": server.url("/v1"), "models": ["m"]});
     assert_eq!(desk.api.post("/api/providers", &provider).await.status, 201);
     for (format, expected) in

@@ -3,7 +3,7 @@
 use haft_testkit::{FakeDialect, MessageRole, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
-use crate::chat::{Desk, said, user};
+use crate::chat::{Desk, final_text, user};
 use crate::v1::{COMPLETIONS, RESPONSES, body, choice, complete, streamed_text};
 
 const RECORD: &str = r#"{"city":"Rome"}"#;
@@ -85,7 +85,7 @@ async fn turn_whose_repair_request_fails_ends_with_a_refusal() {
         assert!(refusal.contains("town") && refusal.contains("corrected one failed"), "{text}: {refusal}");
         let body = json!({"agentId": agent, "messages": [user(text)], "options": format()});
         let reply = desk.api.post("/api/chat", &body).await;
-        assert_eq!((said(&reply), &reply.data()["finishReason"]), ("", &json!("stop")), "{text}");
+        assert_eq!((final_text(&reply), &reply.data()["finishReason"]), ("", &json!("stop")), "{text}");
         assert!(
             reply.data()["warnings"].to_string().contains("corrected one failed"),
             "{text}: {}",
@@ -152,7 +152,7 @@ async fn chat_returns_a_refusal_as_warning_and_a_filtered_text_as_content() {
         [("refuse", "", "I will not."), ("filter", FILTERED, "content filter stopped it")]
     {
         let reply = desk.ask(&agent, text).await;
-        assert_eq!(said(&reply), content, "{text}");
+        assert_eq!(final_text(&reply), content, "{text}");
         let warnings = reply.data()["warnings"].as_array().expect("warnings");
         let has_warning =
             |warnings: &[Value]| matches!(warnings, [only] if only.to_string().contains(warning));
@@ -210,7 +210,7 @@ async fn warning_is_given_once_when_a_response_is_repaired() {
     let agent =
         desk.agent(FakeDialect::Anthropic, &["spaced", "weather"], json!({"options": format()})).await;
     let reply = desk.ask(&agent, "Rome?").await;
-    assert_eq!(said(&reply), RECORD);
+    assert_eq!(final_text(&reply), RECORD);
     assert_eq!(reply.data()["warnings"].as_array().map(Vec::len), Some(1), "{}", reply.body);
     desk.check();
 }

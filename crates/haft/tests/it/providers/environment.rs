@@ -1,7 +1,7 @@
 //! Providers from environment variables: visible in every space, testable and read-only.
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, RecordedRequest, Upstream, json_reply, reply, run};
+use haft_testkit::{Client, HaftProcess, RecordedRequest, Upstream, http_response, json_reply, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
@@ -17,7 +17,7 @@ async fn models() -> Upstream {
             "/v1/models" if has_key => json_reply(200, &json!({"data": [{"id": "large"}, {"id": KEY}]})),
             "/v1/chat/completions" if has_key => {
                 let chunk = json!({"choices": [{"delta": {"content": "OK"}, "finish_reason": "stop"}]});
-                reply(
+                http_response(
                     200,
                     &[("content-type", "text/event-stream")],
                     format!("data: {chunk}\n\ndata: [DONE]\n\n"),

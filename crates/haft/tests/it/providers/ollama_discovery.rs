@@ -3,7 +3,7 @@
 use haft_testkit::{FakeDialect, ModelReply, ModelServer, OLLAMA_CONTEXT, RecordedModelRequest, TestStorage};
 use serde_json::{Value, json};
 
-use crate::chat::{said, tools_of, user};
+use crate::chat::{final_text, tools_of, user};
 use crate::survival::Settings;
 use crate::v1::{COMPLETIONS, body, streamed_text};
 
@@ -35,13 +35,13 @@ async fn running_ollama_is_used_without_any_configuration() {
         assert_eq!(made.status, 201, "{}", made.body);
     }
     let reply = api.post("/api/chat", &json!({"agentId": "plain", "messages": [user("Hi.")]})).await;
-    assert_eq!(said(&reply), "Hello.");
+    assert_eq!(final_text(&reply), "Hello.");
     let asked = model.seen().pop().expect("a question");
     assert_eq!((asked.model.as_str(), asked.key), ("test-large", None), "the first model in its list");
     assert_eq!(asked.body["options"], json!({"num_ctx": OLLAMA_CONTEXT}));
 
     let reply = api.post("/api/chat", &json!({"agentId": "clerk", "messages": [user("Rome?")]})).await;
-    assert!(said(&reply).contains("ROME"), "{}", reply.body);
+    assert!(final_text(&reply).contains("ROME"), "{}", reply.body);
 
     let question = body("clerk", &json!([user("Rome?")]), &json!({"stream": true}));
     let events = api.post_for_events(COMPLETIONS, &question).await.all().await;

@@ -1,6 +1,6 @@
 //! The callback address is known to the upstream only: no result shows it.
 
-use haft_testkit::{Client, Upstream, eventually, json_reply, reply};
+use haft_testkit::{Client, Upstream, eventually, http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::http_tools::start;
@@ -22,7 +22,7 @@ async fn record_text(api: &Client, ended: &Value) -> String {
 async fn echoed_callback_address_is_redacted_in_results_and_errors() {
     let (_server, api) = start(&[]).await;
     let upstream = Upstream::start(|seen| match seen.target.as_str() {
-        "/refuses" => reply(400, &[("content-type", "text/plain")], format!("no: {}", seen.text())),
+        "/refuses" => http_response(400, &[("content-type", "text/plain")], format!("no: {}", seen.text())),
         "/jobs" => json_reply(202, &json!({})),
         _ => json_reply(200, &json!({"status": "running"})),
     })

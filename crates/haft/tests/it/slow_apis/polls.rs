@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_testkit::{Client, TestStorage, Upstream, eventually, json_reply, reply};
+use haft_testkit::{Client, TestStorage, Upstream, eventually, http_response, json_reply};
 use serde_json::{Value, json};
 
 use super::{finished_job, make_polling, posts, running_job, worker};
@@ -76,8 +76,8 @@ async fn status_202_names_the_address_to_poll_and_200_ends_the_job() {
     let (_server, api) = start(&[]).await;
     let upstream = Upstream::start(|seen| match seen.target.as_str() {
         "/now" => json_reply(200, &json!({"at": "once"})),
-        "/start" => reply(202, &[("location", "state/5?x=1"), ("retry-after", "0")], "{}"),
-        "/state/5?x=1" => reply(303, &[("location", "/result/5")], ""),
+        "/start" => http_response(202, &[("location", "state/5?x=1"), ("retry-after", "0")], "{}"),
+        "/state/5?x=1" => http_response(303, &[("location", "/result/5")], ""),
         "/result/5" => json_reply(200, &json!({"done": true})),
         "/nowhere" => json_reply(202, &json!({})),
         _ => json_reply(404, &json!({"no": seen.target})),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haft_testkit::{Client, Upstream, eventually, json_reply, reply};
+use haft_testkit::{Client, Upstream, eventually, http_response, json_reply};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
@@ -90,8 +90,8 @@ async fn network_errors_elsewhere_or_after_connecting_pause_only_the_tool_itself
     let closed = format!("http://{}", socket.local_addr().expect("an address"));
     let location = format!("{closed}/");
     let upstream = Upstream::start(move |seen| match seen.target.as_str() {
-        "/undecodable" => reply(200, &[("content-encoding", "gzip")], "this is no gzip"),
-        "/redirect" => reply(302, &[("location", location.as_str())], ""),
+        "/undecodable" => http_response(200, &[("content-encoding", "gzip")], "this is no gzip"),
+        "/redirect" => http_response(302, &[("location", location.as_str())], ""),
         _ => json_reply(200, &json!({"ok": true})),
     })
     .await;

@@ -74,11 +74,14 @@ async fn stream_has_a_role_a_text_an_end_and_the_requested_usage() {
 async fn text_is_streamed_while_the_model_writes_and_reasoning_is_separate() {
     let permits = Arc::new(Semaphore::new(0));
     let held = permits.clone();
-    let desk = Desk::new(move |_| {
-        let held = held.clone();
-        async move { ModelReply::new().reasoning("Hm.").text("Hello there").in_fragments_of(5).hold(held) }
-    })
-    .await;
+    let desk =
+        Desk::new(move |_| {
+            let held = held.clone();
+            async move {
+                ModelReply::new().reasoning("Hm.").text("Hello there").in_fragments_of(5).hold_until(held)
+            }
+        })
+        .await;
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let body = body(&agent, &json!([user("hi")]), &json!({"stream": true}));
     permits.add_permits(2);

@@ -13,7 +13,7 @@ fn within(id: &str) -> Value {
 #[tokio::test]
 async fn conversation_is_continued_and_only_new_messages_are_added() {
     let desk = Desk::new(async |asked: RecordedModelRequest| {
-        ModelReply::says(format!("{} before", asked.answers_before()))
+        ModelReply::says(format!("{} before", asked.previous_responses()))
     })
     .await;
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;

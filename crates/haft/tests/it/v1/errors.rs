@@ -132,14 +132,13 @@ async fn model_failure_during_a_response_is_an_error_in_the_stream() {
     // A failure before the first fragment is a status, so the model fails after some fragments.
     let gates = [Arc::new(Semaphore::new(2)), Arc::new(Semaphore::new(2))];
     let held = gates.clone();
-    let desk =
-        Desk::new(move |asked: RecordedModelRequest| {
-            let gate = held[usize::from(asked.user_text() == "ho")].clone();
-            async move {
-                ModelReply::says("It is so that ").in_fragments_of(4).hold(gate).error_in_stream("broken")
-            }
-        })
-        .await;
+    let desk = Desk::new(move |asked: RecordedModelRequest| {
+        let gate = held[usize::from(asked.user_text() == "ho")].clone();
+        async move {
+            ModelReply::says("It is so that ").in_fragments_of(4).hold_until(gate).error_in_stream("broken")
+        }
+    })
+    .await;
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let asked = body(&agent, &json!([user("hi")]), &json!({"stream": true}));
     let events = desk.api.post_for_events(COMPLETIONS, &asked).await;

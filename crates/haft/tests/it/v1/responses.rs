@@ -35,7 +35,7 @@ async fn clerk(asked: RecordedModelRequest) -> ModelReply {
     match (asked.results().first(), asked.user_text()) {
         (Some(result), _) => ModelReply::says(format!("It is {}.", result.content)),
         (None, "look") => ModelReply::new().text("A moment.").call("look", json!({"of": "a"})),
-        (None, message) => ModelReply::says(format!("{message} after {}", asked.answers_before())),
+        (None, message) => ModelReply::says(format!("{message} after {}", asked.previous_responses())),
     }
 }
 
